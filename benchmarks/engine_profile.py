@@ -3,18 +3,18 @@
     python benchmarks/engine_profile.py SCENARIO [ROUNDS] [BOUNDS]
 
 For example ``two_phase_commit 3 n=8``. One thread explores with one call for each phase of each buffer, so that CPU
-time can be told apart: *expand*, *table*, *gather*, *unpack*. Inside of a call compiled code is inlined, and nobody who samples
-can tell parts apart. So an exploration that applies the normal form twice, which changes nothing, shows what it costs,
-and one that judges no promise what they cost. Fingerprints are made alone, over states of walks. All take turns.
-What remains of *expand* are the actions, with copies of their parents; what remains of *gather*, and
-*unpack*, is the frontier; what remains of all is Python. For bytes of a state see the last line.
+time can be told apart: *expand*, *table*, *gather*, *unpack*. Inside of a call compiled code is inlined, and nobody who
+samples can tell parts apart. So an exploration that applies the normal form twice, which changes nothing, shows what it
+costs, and one that judges no promise what they cost. Fingerprints are made alone, over states of walks. All take turns.
+What remains of *expand* are the actions, with copies of their parents; what remains of *gather*, and *unpack*, is the
+frontier; what remains of all is Python. For bytes of a state see the last line.
 """
 
 import random
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -24,13 +24,13 @@ import numpy as np
 
 from zombieproof.checker.engine import explore as exploring
 from zombieproof.checker.engine import fingerprints, places, search
-from zombieproof.checker.engine.compiled import compiled, keys
+from zombieproof.checker.engine.compiled import Engine, compiled, keys
 from zombieproof.checker.engine.hosts import CompiledHost
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.recording import RecordingSearch
 from zombieproof.checker.engine.result import Result
 from zombieproof.checker.engine.search import Place
-from zombieproof.checker.engine.storage import Block, Buffer
+from zombieproof.checker.engine.storage import Block, Buffer, Memory
 from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.network import normalise as once
@@ -53,8 +53,10 @@ class Apart(RecordingSearch):
 
     seconds: dict[str, float]
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments, owing=())
+    def __init__(
+        self, engine: Engine, setup: object, judged: Collection[str], memory: Memory, max_states: int | None
+    ) -> None:
+        super().__init__(engine, setup, judged, memory, max_states, ())
 
     def look_at(self, place: Place, buffer: Buffer, tally: Any) -> None:
         """Look at nothing."""

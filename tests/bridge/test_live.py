@@ -30,6 +30,13 @@ NO_LEVER = {
     for name in SCENARIOS
     if name == "two_phase_commit" or name.startswith("spark_")
 }
+NO_LEVER |= {
+    "resumed_commit": "whose identity was stored outside",
+    "refused_batch": "a leader refuses no batch alone",
+    "plain_commit": "offsets are committed in transactions",
+    "hanging_transaction": "nobody aborts by hand",
+    "stale_lookup": "no look-up is stale",
+}
 """Scenarios that the live system has no levers for, and what is said."""
 
 GIVES_UP_FOR_GOOD = "A: state is 7 in the checker, and 8 in the live producer"

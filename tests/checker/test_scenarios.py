@@ -48,6 +48,11 @@ REDUCIBLE: dict[str, dict[str, int]] = {
     "late_offset_commit": {"leader_changes": 0},
     "idempotent_producer": {},
     "producer_expiration": {},
+    "given_up_commit": {},
+    "resumed_commit": {"failovers": 0},
+    "refused_batch": {"doubled_batches": 0},
+    "hanging_transaction": {},
+    "stale_lookup": {"stale_lookups": 1},
 }
 """Small scopes on which a reduction is switched off: name of a scenario -> bounds that make it small."""
 

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from zombieproof.checker.scenario import Mutant
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli import exploring
 
@@ -33,6 +34,7 @@ SCENARIO_KEYS = {
     "bounds",
     "promises",
     "violated",
+    "open",
     "coverage",
     "reduction",
 }
@@ -376,7 +378,79 @@ def test_ctrl_c_leaves_a_partial_result_and_exit_code_130() -> None:
 def test_every_mutant_of_a_scenario_breaks_what_it_must(run: Any) -> None:
     outcome = run("check", "leaderless_partition", "delayed_commit", "--mutants")
     assert outcome.code == 0
-    assert "3 mutants, 3 as expected" in outcome.out
+    assert "4 mutants, 4 as expected" in outcome.out
+
+
+def test_what_the_rules_break_as_they_are_is_said_with_its_length_and_what_is_known(run: Any) -> None:
+    outcome = run("check", "delayed_commit", "delayed_abort", "late_produce")
+    assert outcome.code == 0
+    assert "an_unrivalled_producer_is_never_fenced, in delayed_commit (10 steps), delayed_abort (10 steps)" in _flat(
+        outcome.out
+    )
+    assert "--mutant a_late_init_fences_its_own_producer tells the story" in _flat(outcome.out)
+    told = {
+        each["name"]: each["open"]
+        for each in run("check", "delayed_commit", "late_produce", "--json").json["scenarios"]
+    }
+    assert [(each["promise"], each["steps"]) for each in told["delayed_commit"]] == [
+        ("an_unrivalled_producer_is_never_fenced", 10)
+    ]
+    assert told["late_produce"] == []
+
+
+def test_what_breaks_under_other_bounds_only_is_said_with_them(run: Any) -> None:
+    said = "what_was_decided_outside_is_not_aborted, in resumed_commit (8 steps, with timeouts=1)"
+    assert said in _flat(run("check", "resumed_commit").out)
+    [found] = run("check", "resumed_commit", "--json").json["scenarios"]
+    assert [(each["name"], each["bounds"]) for each in found["open"]] == [
+        ("a_time_out_aborts_what_is_stored", {"timeouts": 1}),
+        ("a_late_init_aborts_what_is_stored", {"crashes": 1}),
+    ]
+    assert found["verdict"] == "holds"
+
+
+def test_it_is_not_said_of_other_rules_or_bounds(run: Any) -> None:
+    for other in (("--bounds", "doubled=0"), ("--without", "strict_end")):
+        assert "not kept by these rules" not in run("check", "delayed_commit", *other).out
+
+
+def test_what_is_known_to_break_and_does_not_any_more_is_exit_code_1_and_said(run: Any, monkeypatch: Any) -> None:
+    known = Mutant("tame", breaks="epochs_never_go_down", steps=3, known="open; nobody knows")
+    scenario = SCENARIOS["leaderless_partition"]
+    others = tuple(name for name in scenario.always if name != known.breaks)
+    changed = dataclasses.replace(scenario, always=others, mutants=(known,))
+    monkeypatch.setattr(exploring, "SCENARIOS", {scenario.name: changed})
+    outcome = run("check", "--mutants", "--json")
+    assert (outcome.code, outcome.json["verdict"]) == (1, "violated")
+    assert "epochs_never_go_down is kept now: name it in always= or at_rest=, and delete this" in _flat(
+        run("check", "--mutants").out
+    )
+
+
+def test_what_is_known_to_break_and_breaks_in_another_number_of_steps_is_exit_code_1(
+    run: Any, monkeypatch: Any
+) -> None:
+    scenario = SCENARIOS["delayed_commit"]
+    known = dataclasses.replace(scenario.mutants[0], steps=9)
+    monkeypatch.setattr(exploring, "SCENARIOS", {scenario.name: dataclasses.replace(scenario, mutants=(known,))})
+    outcome = run("check", "--mutants")
+    assert outcome.code == 1
+    assert "breaks in 10, not in 9 steps: say what changed, and pin it anew" in _flat(outcome.out)
+
+
+def test_a_breach_that_nobody_has_stated_is_a_violation(run: Any, monkeypatch: Any) -> None:
+    scenario = SCENARIOS["delayed_commit"]
+    owed = (*scenario.always, "an_unrivalled_producer_is_never_fenced")
+    changed = dataclasses.replace(scenario, always=owed, mutants=())
+    monkeypatch.setattr(exploring, "SCENARIOS", {scenario.name: changed})
+    outcome = run("check", "delayed_commit")
+    assert outcome.code == 1
+    assert "not kept by these rules" not in outcome.out
+    assert "an_unrivalled_producer_is_never_fenced" in outcome.out
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def test_a_mutant_that_survives_or_breaks_something_else_is_exit_code_1(run: Any, monkeypatch: Any) -> None:

@@ -52,6 +52,18 @@ OF_SCENARIOS: list[Mistake] = [
     ("failovers=1,", "mutants=(Mutant('m', breaks='x', steps=1)),", "mutants=(", "a comma, mutants=(Mutant(...),)"),
     (
         "failovers=1,",
+        "mutants=(Mutant('m', breaks='epochs_never_go_down', steps=1, known='open', without=('kip360',)),),",
+        "known='open'",
+        "leave the one or the others away",
+    ),
+    (
+        "failovers=1,",
+        "mutants=(Mutant('m', breaks='only_its_owner_ends_a_transaction', steps=1, known='open'),),",
+        "only_its_owner_ends_a_transaction",
+        "leave it out of always and at_rest",
+    ),
+    (
+        "failovers=1,",
         "mutants=(Mutant('m', breaks='x', steps=1),),",
         "mutants=(",
         "no promise that holds always or at rest",

@@ -11,8 +11,12 @@ from zombieproof.report.check_text import show_violation
 from zombieproof.report.runs import Run, run_of
 from zombieproof.report.screen import Screen
 
+DECIDED_TWICE = "A.1 is decided to abort, and outside it is decided to commit it"
+DEAD = "A is dead: a fatal error, it sends nothing any more"
+
 WHY = {
     "one_transaction": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "complete_without_markers": "p0 has an open transaction of producer 0 that no coordinator lists",
         "leader_checks_neither_duplicates_nor_sequences": (
             "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 already, "
@@ -20,15 +24,18 @@ WHY = {
         ),
     },
     "two_transactions": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "a_late_end_decides_again": "A.1 is decided again, and differently: first to commit, now to abort",
         "a_late_end_ends_the_next_transaction": (
             "the transaction that is ended was opened by A.2, and this request is about A.1"
         ),
     },
     "delayed_commit": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "ends_without_their_own_epoch": "A.2 is committed on p0, although A has not asked to commit it",
     },
     "delayed_abort": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "ends_without_their_own_epoch": "A is told that A.2 is committed, although it is aborted on p0",
     },
     "late_produce": {
@@ -45,9 +52,11 @@ WHY = {
     },
     "kip98_takeover": {
         "takeover_aborts_under_the_old_epoch": "p0 has an open transaction of producer 0 that no coordinator lists",
+        "a_takeover_fences_nothing": "p0 has an open transaction of producer 0 that no coordinator lists",
         "leader_ignores_epoch": "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), behind epoch 1",
     },
     "crash_and_restart": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "a_restart_aborts_under_the_old_epoch": "A.1 is committed on p0, although A has not asked to commit it",
     },
     "epoch_recovery": {
@@ -58,6 +67,7 @@ WHY = {
         "timeout_splits_the_transaction": "A.1 is committed on p1, and aborted on p0",
     },
     "coordinator_failover": {
+        "a_deposed_coordinator_answers_from_memory": DEAD,
         "markers_of_a_deposed_coordinator_count": (
             "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
         ),
@@ -72,6 +82,7 @@ WHY = {
     },
     "producer_id_blocks": {"a_late_block_is_used_again": "B is now producer 0, epoch 0, and so is A"},
     "appends_under_way": {
+        "a_deposed_coordinator_answers_from_memory": DEAD,
         "markers_of_a_coordinator_of_before_count": (
             "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
         ),
@@ -98,6 +109,42 @@ WHY = {
         "stale_members_may_commit_offsets": "B.1 is committed on p0, and so is A.1, for the same input 0",
         "pending_offsets_are_not_waited_for": "B.1 is committed on p0, and so is A.1, for the same input 0",
     },
+    "given_up_commit": {
+        "what_is_not_answered_counts_as_failed": "A.2 is committed on p0, and so is A.1, for the same input 0",
+        "a_given_up_end_ends_the_next_transaction": (
+            "the transaction that is ended was opened by A.2, and this request is about A.1"
+        ),
+    },
+    "resumed_commit": {
+        "a_time_out_aborts_what_is_stored": DECIDED_TWICE,
+        "a_late_init_aborts_what_is_stored": DECIDED_TWICE,
+        "a_rotation_is_forgotten_by_a_failover": DEAD,
+    },
+    "refused_batch": {
+        "a_given_up_batch_leaves_a_gap": (
+            "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
+        ),
+        "a_later_batch_is_verified_first": (
+            "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
+        ),
+        "a_later_batch_is_taken_first": (
+            "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
+        ),
+    },
+    "plain_commit": {
+        "a_position_beside_the_transaction_passes_over_its_input": ("an input before offset 1 has no committed output"),
+        "a_new_group_coordinator_forgets_the_position": "the group's committed offset is 0",
+    },
+    "hanging_transaction": {
+        "what_hangs_is_left_alone": "p1 has an open transaction of producer 0 that no coordinator lists",
+        "an_open_transaction_is_aborted_by_hand": "A.1 is aborted on p0, although A was told that it is committed",
+    },
+    "stale_lookup": {
+        "a_deposed_coordinator_answers_from_memory": DEAD,
+        "markers_of_a_deposed_coordinator_count": (
+            "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
+        ),
+    },
     "late_offset_commit": {
         "a_refused_commit_takes_along_what_waits": (
             "offset 1 of A.2 (producer 0, epoch 1) waits no more, although no marker has ended it"
@@ -108,9 +155,10 @@ WHY = {
         "a_fence_raises_the_epoch_twice": (
             "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (row T6); the largest epoch is 5"
         ),
+        "a_new_producer_id_fences_nothing": "p0 has an open transaction of producer 0 that no coordinator lists",
     },
     "rotation_failover": {
-        "a_rotation_is_forgotten_by_a_failover": "A is dead: a fatal error, it sends nothing any more",
+        "a_rotation_is_forgotten_by_a_failover": DEAD,
     },
     "forgotten_owner": {
         "its_next_batch_is_appended_unverified": "p0 has an open transaction of producer 1 that no coordinator lists",

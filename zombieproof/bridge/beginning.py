@@ -18,8 +18,9 @@ from zombieproof.broker.cluster.journal import Journal, KeptJournal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
+from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.model import initial_state
-from zombieproof.checker.transactions.state import Bounds, Setup
+from zombieproof.checker.transactions.state import Bounds, Op, Setup
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.rules import Rules
@@ -36,6 +37,22 @@ def _ids(bounds: Bounds) -> list[int]:
     return bounds.transactional_id[: bounds.clients]
 
 
+def _refuse_what_has_no_lever(setup: Setup) -> None:
+    """Raises OutOfScope: the scenario has a part that no command of a live cluster does (``commands.NO_LEVER``)."""
+    budget = setup.budget
+    asked = {
+        Action.REFUSE: ("a leader refuses no batch alone", budget.refused),
+        Action.COMMIT_PLAINLY: ("offsets are committed in transactions", budget.plain_commits),
+        Action.ABORT_BY_HAND: ("nobody aborts by hand", budget.aborts_by_hand or setup.bounds.looks_first),
+        Action.MISLEAD: ("no look-up is stale", budget.stale_lookups),
+    }
+    for kind, (what, is_asked) in asked.items():
+        if is_asked:
+            raise OutOfScope(f"{what}: {commands.NO_LEVER[kind]}")
+    if any(op == Op.STORE for program in setup.programs for op in program.ops):
+        raise OutOfScope("no producer of ours takes up a transaction whose identity was stored outside")
+
+
 def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool = False) -> Twin:
     """The twin before anything happened: a coordinator and a stand-in, and each partition at brokers of its own.
 
@@ -47,6 +64,7 @@ def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool
         OutOfScope: the scenario has what a twin cannot do.
     """
     bounds, budget = setup.bounds, setup.budget
+    _refuse_what_has_no_lever(setup)
     if live_producers and bounds.answers_travel and bounds.in_flight > 1:
         raise OutOfScope("a live producer sends batches again one by one, the checker's all at once: take live brokers")
     if sum(map(bool, (bounds.appends_travel, bounds.verification_queue, bounds.id_blocks))) > 1:

@@ -1,7 +1,8 @@
 """What each kind of action of the checker (``zombieproof.checker.transactions.action_kinds``) is at a live cluster.
 
-`COMMANDS` and `OF_CLIENTS` hold every kind between them, so that neither side knows a fault that the other does not.
-Where the checker says "at any moment", the subject is made old enough here, and the broker's own sweep finds it.
+`COMMANDS`, `OF_CLIENTS` and `NO_LEVER` hold every kind between them, so that neither side knows a fault that the
+other does not know. Where the checker says "at any moment", the subject is made old enough here, and the broker's own
+sweep finds it.
 """
 
 from collections.abc import Callable, Mapping
@@ -326,6 +327,14 @@ COMMANDS: Mapping[Action, Callable[..., object]] = {
     Action.GIVE_LATE_BLOCK: give_late_block,
 }
 """Kind of action -> the command."""
+
+NO_LEVER: Mapping[Action, str] = {
+    Action.REFUSE: "batches of one partition share a connection here: a leader that refuses one refuses all behind it",
+    Action.ABORT_BY_HAND: "whoever coordinates sends the markers of a twin, and nobody else",
+    Action.MISLEAD: "a live producer of a twin is told at once who coordinates",
+    Action.COMMIT_PLAINLY: "no member of a twin's group commits by itself",
+}
+"""Kinds of action that a live cluster has no command for, and why; ``beginning`` refuses what may have them."""
 
 OF_CLIENTS: Mapping[Action, str] = {
     Action.STEP: "an application goes on with its program",

@@ -38,7 +38,7 @@ from zombieproof.clients.transactional_requests import GroupMetadata, OutgoingRe
 from zombieproof.formats.batches import Record
 from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, OffsetToCommit
 from zombieproof.messages.partitions import ProduceAnswer
-from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
+from zombieproof.messages.transactions import EndTxn, InitProducerId, InitProducerIdAnswer
 from zombieproof.model.vocabulary import NONE, ApiKey, Error, Mode, Outcome, ProducerState
 from zombieproof.statemachines.producer.records import Producer
 
@@ -164,8 +164,11 @@ class LiveProducers:
         self.sent = {number: known for number, known in self.sent.items() if known[0] != c}
 
     def give_up(self, number: int, around: Surroundings) -> None:
-        """The delivery time of the batch in request `number` is over."""
+        """The delivery time of the batch in request `number` is over; with an EndTxn the producer is."""
         c, request = self.sent[number]
+        if isinstance(request.body, EndTxn):
+            self.crash(c)
+            return
         producer = self.of_clients[c]
         (batch,) = producer.sender._in_flight[request.number][1].values()
         batch.created_ms = producer.now_ms - producer.sender.settings.delivery_timeout_ms

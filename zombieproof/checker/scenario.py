@@ -86,7 +86,7 @@ class UnknownBound(ScenarioFault):
 
 @dataclass(frozen=True)
 class Mutant:
-    """A scenario with rules removed.
+    """A scenario with rules removed; or as it is, where Kafka's own rules break a promise (`known`).
 
     Attributes:
         name: what is wrong, in words joined by underscores.
@@ -95,6 +95,8 @@ class Mutant:
         steps: the length of the shortest counterexample.
         bug: the entry of the list of published bugs that this is, if it is one.
         rules: the preset to start from, if not the scenario's own.
+        known: what is known of it, if nothing is taken away: the scenario's own rules break the promise, where `bounds`
+            are given under these.
 
     Raises:
         ScenarioFault: it names a rule or preset that does not exist, or a value that cannot be.
@@ -108,6 +110,7 @@ class Mutant:
     bounds: Mapping[str, int] = field(default_factory=dict)
     bug: str = ""
     rules: str = ""
+    known: str = ""
 
     def __post_init__(self) -> None:
         check_mutant(self)
@@ -123,7 +126,7 @@ class Scenario:
         rules: the preset of rules under which it holds; `changes` sets fields of those `Rules`.
         bounds: name -> value; what `--bounds` may change.
         always, sometimes, at_rest, leads_to: names of promises.
-        mutants: what breaks it.
+        mutants: what breaks it, and what is broken as it is.
         model: bounds -> the model; `setup`: rules, bounds -> what is constant during a run.
         distinct: the number of distinct states, pinned; 0 while it is not.
         origin: the file that it was read from, as it was named; "" for those that are registered.
@@ -160,6 +163,11 @@ class Scenario:
     def not_owed(self, bounds: Mapping[str, int]) -> set[str]:
         """The promises that nobody gives within these bounds, because of their faults."""
         return {name for fault, promises in NOT_OWED_WITH.items() if bounds.get(fault) for name in promises}
+
+    def judged(self, promise: str | None) -> tuple[str, ...]:
+        """What a story about a promise is judged by: what is kept, and the promise if it is known to be broken."""
+        also = [mutant.breaks for mutant in self.mutants if mutant.known and mutant.breaks == promise]
+        return (*self.kept, *also)
 
     @property
     def asked(self) -> str:
@@ -201,7 +209,7 @@ class Scenario:
             if not 0 <= value <= MOST:
                 raise UnknownBound(f"{self.name}: {name}={value} is out of range; give 0 to {MOST}", name)
         own = {**self.bounds, **changed}
-        for name in SWITCHES_OF_TRAVEL:
+        for name in _ON_OR_OFF:
             if own.get(name, 0) > 1:
                 raise UnknownBound(f"{self.name}: {name}={own[name]} is neither off nor on; give 0 or 1", name)
         if own.get("failed_appends") and not own.get("appends_travel"):
@@ -215,7 +223,16 @@ class Scenario:
 
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
 _TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks")
-_CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_refused_copies", *_TRAVELS)
+_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first")
+_CHOICES = (
+    "in_flight",
+    "may_abort",
+    "answers_travel",
+    "keep_refused_copies",
+    "keeps_position",
+    "looks_first",
+    *_TRAVELS,
+)
 RENAMED = {"keep_dead_letters": "keep_refused_copies"}
 """What a bound was called -> what it is called."""
 _OF_RULES = ("epoch_max", "cached_batches")
@@ -259,7 +276,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
     if NONE in ids[: len(programs)]:
-        for of_coordinator in (*_TRAVELS, "failed_appends"):
+        for of_coordinator in (*_TRAVELS, "failed_appends", "ends_given_up", "resumptions", "stale_lookups"):
             # Without a transactional id nobody asks a coordinator, and producer ids are counted.
             del own[of_coordinator]
     unknown = set(bounds) - set(own)

@@ -13,10 +13,18 @@ from zombieproof.checker.transactions.scenarios.failover import (
     LEADER_FAILOVER,
     LEADERLESS_PARTITION,
 )
+from zombieproof.checker.transactions.scenarios.given_up import GIVEN_UP_COMMIT
 from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PRODUCER
-from zombieproof.checker.transactions.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE, LATE_OFFSET_COMMIT
+from zombieproof.checker.transactions.scenarios.offsets import (
+    CONSUME_TRANSFORM_PRODUCE,
+    LATE_OFFSET_COMMIT,
+    PLAIN_COMMIT,
+)
 from zombieproof.checker.transactions.scenarios.one_transaction import ONE_TRANSACTION
+from zombieproof.checker.transactions.scenarios.operators import HANGING_TRANSACTION, STALE_LOOKUP
 from zombieproof.checker.transactions.scenarios.reader import READER
+from zombieproof.checker.transactions.scenarios.refused import REFUSED_BATCH
+from zombieproof.checker.transactions.scenarios.resumed import RESUMED_COMMIT
 from zombieproof.checker.transactions.scenarios.takeover import (
     CRASH_AND_RESTART,
     EPOCH_RECOVERY,
@@ -54,6 +62,12 @@ SCENARIOS: Mapping[str, Scenario] = {
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,
+        GIVEN_UP_COMMIT,
+        PLAIN_COMMIT,
+        RESUMED_COMMIT,
+        REFUSED_BATCH,
+        HANGING_TRANSACTION,
+        STALE_LOOKUP,
         LATE_OFFSET_COMMIT,
         EPOCH_EXHAUSTION,
         ROTATION_FAILOVER,

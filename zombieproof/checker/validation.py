@@ -36,6 +36,12 @@ def check_mutant(mutant: Mutant) -> None:
     _changes(who, mutant.changes)
     check_bounds(who, mutant.bounds)
     _preset(who, mutant.rules or "newest")
+    if mutant.known and (mutant.without or mutant.changes or mutant.rules):
+        raise ScenarioFault(
+            f"{who}: known says what the rules break as they are, and without, changes or rules change them; "
+            "leave the one or the others away",
+            "known",
+        )
     steps: Any = mutant.steps
     if not isinstance(steps, int) or steps < 0:
         raise ScenarioFault(f"{who}: steps={steps!r}; give the number of steps of its shortest story", "steps")
@@ -104,6 +110,12 @@ def _mutants(who: str, scenario: Scenario) -> None:
                 f"{who}: mutant {mutant.name!r} breaks {mutant.breaks!r}, which is no promise that holds always or at "
                 f"rest, or that it leads to; {near(str(mutant.breaks), kept)}",
                 str(mutant.breaks),
+            )
+        if mutant.known and not mutant.bounds and mutant.breaks in scenario.kept:
+            raise ScenarioFault(
+                f"{who}: {mutant.breaks} is to be kept, and mutant {mutant.name!r} says that it is broken as it is; "
+                "leave it out of always and at_rest, or leave known away",
+                mutant.breaks,
             )
         for name in mutant.bounds:
             if name not in scenario.bounds:

@@ -69,4 +69,5 @@ def _run(
         if form == "text":
             show_live_step(screen, step)
 
-    return trace, run_live(model, setup, actions, scenario.kept, live_producers=live_producers, hear=hear)
+    judged = scenario.judged(trace.conclusion.promise)
+    return trace, run_live(model, setup, actions, judged, live_producers=live_producers, hear=hear)

@@ -222,11 +222,12 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "members of groups and plain OffsetCommit",
+        "members of groups, and a plain OffsetCommit that travels",
         "they are decided (join_group, offset_commit, …) and served by a host, but no transaction depends on them but "
         "by facts: member, generation, position of a record",
         "ClassicGroup.java, OffsetMetadataManager.commitOffset; reference §4.3",
-        "a rebalance is a fact: from now on other members and another generation count",
+        "a rebalance is a fact: from now on other members and another generation count; a consumer that commits by "
+        "itself beside transactions does it in one step (`--bounds plain_commits=1`)",
         (Absent(Sort.FIELD, "JOIN_GROUP", f"{_STATE}.Kind"), Absent(Sort.FIELD, "OFFSET_COMMIT", f"{_STATE}.Kind")),
     ),
     Omission(

@@ -27,7 +27,7 @@ State = Any
 def fate(partition: State, offset: int) -> int:
     """What became of a record: plain data counts as committed, the next marker of its producer decides."""
     record = partition.log[offset]
-    if record.kind == LogEntry.PLAIN:
+    if record.kind in (LogEntry.PLAIN, LogEntry.PLAIN_OFFSET):
         return int(Outcome.COMMIT)
     for i in range(offset + 1, partition.end):
         later = partition.log[i]
@@ -166,6 +166,14 @@ def a_transaction_has_one_decision(state: State) -> bool:
     return True
 
 
+def what_was_decided_outside_is_not_aborted(state: State) -> bool:
+    """A transaction that an outer commit has decided to commit is never aborted, whoever takes it up."""
+    for facts in state.ghost.labels:
+        if facts.asked == Outcome.COMMIT and facts.decided == Outcome.ABORT:
+            return False
+    return True
+
+
 def only_its_owner_ends_a_transaction(state: State) -> bool:
     """A client ends the transaction that it opened, and no other."""
     return not state.ghost.usurped
@@ -247,6 +255,27 @@ def each_input_has_one_committed_output(state: State) -> bool:
     return True
 
 
+def no_input_is_passed_over(state: State) -> bool:
+    """Consume, transform, produce: an input that lies before the committed position has its output, or will have it."""
+    for position in range(int(state.group.committed.offset)):
+        if not _has_output(state, position):
+            return False
+    return True
+
+
+def _has_output(state: State, position: int) -> bool:
+    """Whether an output of this input is committed, or decided to be."""
+    partition = state.partitions[0]
+    for offset in range(partition.end):
+        record = partition.log[offset]
+        if record.kind != LogEntry.DATA or state.ghost.labels[record.label - 1].input != position:
+            continue
+        decided = state.ghost.labels[record.label - 1].decided == Outcome.COMMIT
+        if decided or fate(partition, offset) == Outcome.COMMIT:
+            return True
+    return False
+
+
 def memory_is_the_fold_of_the_log(state: State) -> bool:
     """What a leader knows of epochs and open transactions is what its log says."""
     for partition in state.partitions:
@@ -268,21 +297,38 @@ def memory_is_the_fold_of_the_log(state: State) -> bool:
 
 
 def offsets_in_memory_are_the_fold_of_their_log(state: State) -> bool:
-    """What the group coordinator knows of committed and waiting offsets is what its log says."""
+    """What the group coordinator knows of committed and waiting offsets is what its log says, each with its value."""
+    holds = False
     for partition in state.partitions:
         if not _holds_offsets(partition):
             continue
-        if state.group.committed.record_offset != _last_offset_record(partition, NONE, Outcome.COMMIT):
+        holds = True
+        if not _is_folded(partition, state.group.committed, _last_offset_record(partition, NONE, Outcome.COMMIT)):
             return False
         for pid in range(len(state.group.pending)):
-            if state.group.pending[pid].record_offset != _last_offset_record(partition, pid, Outcome.UNDECIDED):
+            last = _last_offset_record(partition, pid, Outcome.UNDECIDED)
+            if not _is_folded(partition, state.group.pending[pid], last):
                 return False
-    return True
+    return holds or _knows_no_offset(state.group)
+
+
+def _is_folded(partition: State, known: State, place: int) -> bool:
+    """Whether an offset that is known is that of the record in this place; NONE: none is."""
+    if known.record_offset != place:
+        return False
+    return bool(place == NONE or known.offset == partition.log[place].value)
+
+
+def _knows_no_offset(group: State) -> bool:
+    for pending in group.pending:
+        if pending.record_offset != NONE:
+            return False
+    return bool(group.committed.record_offset == NONE)
 
 
 def _holds_offsets(partition: State) -> bool:
     for offset in range(partition.end):
-        if partition.log[offset].kind == LogEntry.OFFSET:
+        if partition.log[offset].kind in (LogEntry.OFFSET, LogEntry.PLAIN_OFFSET):
             return True
     return False
 
@@ -292,7 +338,8 @@ def _last_offset_record(partition: State, producer_id: int, outcome: int) -> int
     last = NONE
     for offset in range(partition.end):
         record = partition.log[offset]
-        asked_for = record.kind == LogEntry.OFFSET and producer_id in (NONE, record.producer_id)
+        of_offsets = record.kind in (LogEntry.OFFSET, LogEntry.PLAIN_OFFSET)
+        asked_for = of_offsets and producer_id in (NONE, record.producer_id)
         if asked_for and fate(partition, offset) == outcome:
             last = offset
     return last
@@ -307,6 +354,68 @@ def no_two_live_producers_share_an_identity(state: State) -> bool:
             if held and one.producer_id == other.producer_id and one.producer_epoch == other.producer_epoch:
                 return False
     return True
+
+
+def nothing_of_an_older_instance_takes_effect(state: State) -> bool:
+    """Once a producer instance is initialised, nothing of an older one opens or joins a transaction, under any id."""
+    # The newest instance holds the identity that the coordinator knows now; what a crash left on its way had another.
+    # Which instances share a transactional id no state says: with two ids in use nothing is judged.
+    if _are_two_known(state):
+        return True
+    for c in range(len(state.clients)):
+        for k in range(len(state.durable)):
+            if _holds(state.clients[c], state.durable[k]) and not _has_all_that_is_open(state, c, k):
+                return False
+    return True
+
+
+def _are_two_known(state: State) -> bool:
+    count = 0
+    for durable in state.durable:
+        count += 1 if durable.known else 0
+    return count > 1
+
+
+def _holds(client: State, durable: State) -> bool:
+    """Whether a client that works has the identity that the log of the coordinator names."""
+    if not durable.known or client.producer_id == NONE:
+        return False
+    if client.state in (ProducerState.UNINITIALIZED, ProducerState.INITIALIZING, ProducerState.FATAL_ERROR):
+        return False
+    return bool(client.producer_id == durable.producer_id and client.producer_epoch == durable.producer_epoch)
+
+
+def _has_all_that_is_open(state: State, c: int, k: int) -> bool:
+    """Whether everything that is open belongs to client `c`, under its identity if no transaction is being ended."""
+    standing = state.durable[k].state
+    if standing == TransactionState.ONGOING and not _is_of(state, int(state.ghost.owner[k]), c):
+        return False
+    is_ending = standing in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+    for partition in state.partitions:
+        for pid in range(len(partition.entries)):
+            first = partition.entries[pid].txn_first_offset
+            if first != NONE and not _are_all_of(state, partition, pid, int(first), c, bool(is_ending)):
+                return False
+    return True
+
+
+def _are_all_of(state: State, partition: State, pid: int, first: int, c: int, is_ending: bool) -> bool:
+    """Whether the records of a producer id from an offset on are all of client `c`, as it is now."""
+    holder = state.clients[c]
+    for offset in range(first, partition.end):
+        record = partition.log[offset]
+        if record.producer_id != pid or record.kind not in (LogEntry.DATA, LogEntry.OFFSET):
+            continue
+        is_same = record.producer_id == holder.producer_id and record.producer_epoch == holder.producer_epoch
+        if not _is_of(state, int(record.label), c) or not (is_ending or is_same):
+            return False
+    return True
+
+
+def _is_of(state: State, label: int, c: int) -> bool:
+    """Whether a label is of client `c`; 0 is nobody's."""
+    of_each = len(state.ghost.labels) // len(state.clients)
+    return bool(label == 0 or (label - 1) // of_each == c)
 
 
 def an_unrivalled_producer_is_never_fenced(state: State) -> bool:

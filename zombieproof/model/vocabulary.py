@@ -422,7 +422,7 @@ class SequenceRepair(IntEnum):
 
 
 class LogEntry(IntEnum):
-    """What a batch in a partition log is: transactional data, plain data, a transactional offset commit, a marker."""
+    """What a batch in a partition log is: data, an offset commit, both transactional or plain, or a marker."""
 
     NOTHING = 0
     DATA = 1
@@ -430,6 +430,7 @@ class LogEntry(IntEnum):
     OFFSET = 3
     COMMIT = 4
     ABORT = 5
+    PLAIN_OFFSET = 6
 
 
 class Outcome(IntEnum):

@@ -5,6 +5,7 @@ The same kind of predicates as in ``promises``, on the same states.
 
 from typing import Any
 
+from zombieproof.model.promises import fate
 from zombieproof.model.vocabulary import (
     NONE,
     ConsumerState,
@@ -75,6 +76,45 @@ def a_commit_comes_too_late(state: State) -> bool:
     return False
 
 
+def a_commit_that_nobody_heard_of_is_decided(state: State) -> bool:
+    """A transaction is committed whose application has gone on without an answer to its commit."""
+    of_each = len(state.ghost.labels) // len(state.clients)
+    for i in range(len(state.ghost.labels)):
+        facts = state.ghost.labels[i]
+        decided = facts.decided == Outcome.COMMIT and facts.result == Outcome.UNDECIDED
+        if decided and i % of_each < state.clients[i // of_each].txn:
+            return True
+    return False
+
+
+def a_stored_transaction_is_taken_up(state: State) -> bool:
+    """A new instance is in the transaction that an older one has begun, and stored outside."""
+    for client in state.clients:
+        if client.prepared_id != NONE and client.state == ProducerState.IN_TRANSACTION and client.added == 0:
+            return True
+    return False
+
+
+def a_transaction_commits_behind_a_refusal(state: State) -> bool:
+    """Some application is told that its transaction committed, after a leader has refused one of its batches."""
+    return bool(state.budget.refused == 0 and _has_result(state, Outcome.COMMIT))
+
+
+def a_hanging_transaction_is_aborted_by_hand(state: State) -> bool:
+    """An administrator has aborted something, and a transaction with an aborted record is open nowhere any more."""
+    if state.budget.aborts_by_hand > 0:
+        return False
+    aborted = False
+    for partition in state.partitions:
+        for entry in partition.entries:
+            if entry.txn_first_offset != NONE:
+                return False
+        for offset in range(partition.end):
+            if partition.log[offset].kind == LogEntry.DATA and fate(partition, offset) == Outcome.ABORT:
+                aborted = True
+    return aborted
+
+
 def a_prepared_transaction_is_taken_over(state: State) -> bool:
     """A coordinator that did not decide a transaction completes it."""
     for durable in state.durable:
@@ -92,6 +132,18 @@ def a_stale_coordinator_still_answers(state: State) -> bool:
 def offsets_are_committed(state: State) -> bool:
     """The group's offset moves by a transaction."""
     return bool(state.group.committed.offset > 0)
+
+
+def a_position_is_committed_beside_one_that_waits(state: State) -> bool:
+    """A plain offset commit is in the log behind an offset that waits for the end of its transaction."""
+    for partition in state.partitions:
+        for pending in state.group.pending:
+            if pending.state != PendingOffsetsState.PENDING:
+                continue
+            for offset in range(pending.record_offset + 1, partition.end):
+                if partition.log[offset].kind == LogEntry.PLAIN_OFFSET:
+                    return True
+    return False
 
 
 def offsets_are_pending_across_a_rebalance(state: State) -> bool:

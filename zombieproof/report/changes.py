@@ -7,8 +7,8 @@ told that it is committed"), so that the step that breaks a promise says why.
 from collections.abc import Iterator
 
 from zombieproof.checker.transactions.narration import READERS, client_name, id_name, marker_name, partition_name
-from zombieproof.checker.transactions.state import OFFSETS, Kind, LogRecord, Message, Node, Partition, State
-from zombieproof.model.promises import fate, is_data
+from zombieproof.checker.transactions.state import OFFSETS, TXNS, Kind, LogRecord, Message, Node, Partition, State
+from zombieproof.model.promises import fate, is_data, no_input_is_passed_over
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, ProducerState, TransactionState
 from zombieproof.report.states import (
     FATES,
@@ -37,6 +37,7 @@ def at_brokers(before: State, after: State) -> tuple[str, ...]:
         *_orphans(before, after),
         *_ids(before, after),
         *_decided_again(before, after),
+        *_against_outside(before, after),
         *_left_out(before, after),
         *_markers(before, after),
         *_group(before, after),
@@ -67,6 +68,8 @@ def _appended(before: State, after: State) -> Iterator[str]:
 def _out_of_order(partition: Partition, offset: int) -> Iterator[str]:
     """What the records before say against this one."""
     record = partition.log[offset]
+    if record.kind == LogEntry.PLAIN_OFFSET:
+        return
     ours = [other for other in partition.log[:offset] if other.producer_id == record.producer_id]
     epoch = max((other.producer_epoch for other in ours), default=NONE)
     if record.producer_epoch < epoch:
@@ -159,6 +162,15 @@ def _unlisted(state: State) -> Iterator[tuple[int, int]]:
 
 
 # ---------------------------------------------------------------- coordinators
+
+
+def _against_outside(before: State, after: State) -> Iterator[str]:
+    """Transactions that are decided twice: outside, where their identity is stored, and by a coordinator."""
+    for label, facts in enumerate(after.ghost.labels, start=1):
+        was, client = before.ghost.labels[label - 1], after.clients[(label - 1) // TXNS]
+        both = facts.asked == Outcome.COMMIT and facts.decided == Outcome.ABORT and client.prepared_id != NONE
+        if both and (was.asked, was.decided) != (facts.asked, facts.decided):
+            yield f"{label_name(label)} is decided to abort, and outside it is decided to commit it"
 
 
 def _left_out(before: State, after: State) -> Iterator[str]:
@@ -271,6 +283,8 @@ def _group(before: State, after: State) -> Iterator[str]:
         yield f"generation {new.generation} of the group: {client_name(new.owner)} owns the input"
     if old.committed.offset != new.committed.offset:
         yield f"the group's committed offset is {new.committed.offset}"
+    if not no_input_is_passed_over(after) and no_input_is_passed_over(before):
+        yield f"an input before offset {new.committed.offset} has no committed output"
     yield from _taken_back(before, after)
     yield from _committed_in_the_log_only(before, after)
 

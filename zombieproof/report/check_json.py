@@ -37,10 +37,28 @@ def run_data(run: Run) -> dict[str, Any]:
         "bounds": dict(run.checked.bounds),
         "promises": [{"name": p.name, "kind": p.kind, "holds": p.holds} for p in result.promises],
         "violated": violation_data(run),
+        "open": open_data(run),
         "coverage": coverage_data(run),
         "checkpoint": kept and {"folder": str(kept.folder), "depth": kept.depth, "resumed": kept.resumed},
         "reduction": reduction_data(run),
     }
+
+
+def open_data(run: Run) -> list[dict[str, Any]]:
+    """What the scenario's own rules break as they are, pinned: found again by `--mutant` with its name."""
+    mutants = run.checked.scenario.mutants if run.checked.is_pinned else ()
+    return [
+        {
+            "name": each.name,
+            "promise": each.breaks,
+            "bounds": dict(each.bounds),
+            "steps": each.steps,
+            "bug": each.bug or None,
+            "known": each.known,
+        }
+        for each in mutants
+        if each.known
+    ]
 
 
 def violation_data(run: Run) -> dict[str, Any] | None:

@@ -36,6 +36,7 @@ def show(screen: Screen, runs: Sequence[Run], *, brief: bool = False) -> None:
     show_table(screen, runs)
     for run in runs:
         show_remarks(screen, run)
+    show_open(screen, runs)
 
 
 def show_table(screen: Screen, runs: Sequence[Run]) -> None:
@@ -106,6 +107,20 @@ def show_reduction(screen: Screen, run: Run, reduced: Reduced) -> None:
     if reduced.used and factor is not None:
         full, explored = run.checked.unreduced, run.checked.result.distinct
         screen.say(f"{run.name}: {explored:,} states stand for {full:,}, {factor:.2f} times as many")
+
+
+def show_open(screen: Screen, runs: Sequence[Run]) -> None:
+    """Write what the scenarios' own rules break, which is why it is not among the promises that were judged."""
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for run in runs:
+        for mutant in run.checked.scenario.mutants if run.checked.is_pinned else ():
+            if mutant.known:
+                bounds = "".join(f", with {name}={value}" for name, value in mutant.bounds.items())
+                place = f"{run.name} ({plural(mutant.steps, 'step')}{bounds})"
+                places.setdefault((mutant.name, mutant.breaks, mutant.known), []).append(place)
+    for (name, breaks, known), where in places.items():
+        screen.say(f"not kept by these rules: {breaks}, in {', '.join(where)}", "yellow", hang=2)
+        screen.say(f"{known}; --mutant {name} tells the story", indent=2)
 
 
 # ---------------------------------------------------------------- a violation

@@ -273,7 +273,7 @@ def _loaded(after: State) -> Iterator[str]:
 def _read_from_log(after: State, p: int) -> Iterator[str]:
     """What a new leader knows of the producers in its log."""
     partition = after.partitions[p]
-    in_log = {int(record.producer_id) for record in partition.log[: partition.end]}
+    in_log = {int(record.producer_id) for record in partition.log[: partition.end]} - {NONE}
     for pid in sorted(in_log):
         entry = partition.entries[pid]
         if not entry.known:

@@ -109,8 +109,9 @@ def run_again(trace: Trace, file: str, own: Iterable[Scenario] = ()) -> Again:
     scenario, model, setup = restored(trace.header, file, own)
     actions = [step.action for step in trace.steps]
     possible, why = follow(model, setup, actions)
+    judged = scenario.judged(trace.conclusion.promise)
     whole = possible == len(actions)
-    story = tell(model, setup, actions[:possible], scenario.kept, trace.conclusion.repeats_from if whole else None)
+    story = tell(model, setup, actions[:possible], judged, trace.conclusion.repeats_from if whole else None)
     sentence = _sentence(model, trace, file)
     for said, beat in zip(trace.steps, story.beats, strict=False):
         fault = _difference(said, step_of(beat))

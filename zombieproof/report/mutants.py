@@ -70,9 +70,18 @@ class Hunt:
             return "as expected"
         if self.is_inconclusive:
             return f"inconclusive: {self.result.why}"
+        if self.mutant.known:
+            return self._outcome_of_known()
         if self.promise is None:
             return "survives: every promise holds"
         return f"expected {self.mutant.breaks} in {plural(self.mutant.steps, 'step')}"
+
+    def _outcome_of_known(self) -> str:
+        """What came out where the rules as they are were to break a promise."""
+        if self.promise is None:
+            return f"{self.mutant.breaks} is kept now: name it in always= or at_rest=, and delete this entry"
+        steps = "?" if self.steps is None else self.steps
+        return f"breaks in {steps}, not in {plural(self.mutant.steps, 'step')}: say what changed, and pin it anew"
 
 
 def show_hunts(screen: Screen, hunts: Sequence[Hunt]) -> None:

@@ -83,10 +83,10 @@ def run_of(checked: Checked, request: Request) -> Run:
         HostsDisagree: the counterexample does not stand when it is interpreted: an error of this program.
     """
     violated = checked.result.violated
-    actions = violated.actions if violated else None
-    story = None
-    if violated is not None and actions is not None:
-        story = tell(checked.model, checked.setup, actions, checked.scenario.kept, violated.repeats_from)
+    if violated is None or violated.actions is None:
+        return Run(checked, request, None)
+    judged = checked.scenario.judged(violated.promise)
+    story = tell(checked.model, checked.setup, violated.actions, judged, violated.repeats_from)
     return Run(checked, request, story)
 
 

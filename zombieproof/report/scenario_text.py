@@ -37,7 +37,9 @@ def show_scenario(screen: Screen, scenario: Scenario) -> None:
 
 def _show_mutant(screen: Screen, mutant: Mutant) -> None:
     bug = f" ({mutant.bug})" if mutant.bug else ""
-    screen.say(f"mutant {mutant.name}{bug}", "bold", indent=2)
+    screen.say(f"{'open' if mutant.known else 'mutant'} {mutant.name}{bug}", "bold", indent=2)
+    if mutant.known:
+        screen.say(f"as it is: {mutant.known}", indent=4, hang=4)
     for rule in mutant.without:
         screen.say(f"without {rule}: {_MEANINGS[rule]}", indent=4, hang=4)
     changes = {**mutant.changes, **mutant.bounds}
@@ -72,6 +74,7 @@ def scenario_data(scenario: Scenario) -> dict[str, Any]:
                 "changes": {**mutant.changes, **mutant.bounds},
                 "breaks": mutant.breaks,
                 "steps": mutant.steps,
+                "known": mutant.known or None,
             }
             for mutant in scenario.mutants
         ],

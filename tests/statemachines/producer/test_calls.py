@@ -227,3 +227,15 @@ def test_a_new_instance_knows_nothing(stand: Stand) -> None:
     calls.forget(producer)
     assert producer == type(producer)(), "as it is made"
     assert producer.producer_id == NONE
+
+
+def test_a_stored_transaction_is_taken_up_by_the_moves_of_the_table_and_nobody_is_asked() -> None:
+    stand = Stand(S.UNINITIALIZED)
+    stand.producer.prepared_id, stand.producer.prepared_epoch = 7, 3
+    calls.resume_transaction(stand.producer, stand.host, stand.notes)
+    events = [each.event for each in stand.notes.moves[: stand.notes.count]]
+    assert events == [ProducerEvent.INIT_TRANSACTIONS, ProducerEvent.INITIALIZED, ProducerEvent.BEGIN]
+    assert (stand.producer.state, stand.producer.producer_id, stand.producer.producer_epoch) == (S.IN_TRANSACTION, 7, 3)
+    assert (stand.producer.started, stand.effects.sends_init, stand.notes.illegal) == (True, False, 0)
+    commit(stand)
+    assert (stand.effects.sends, stand.effects.committed) == (ApiKey.END_TXN, True)

@@ -105,7 +105,7 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
             _levels(search, workers, max_depth, after_batch, _keeper(search, clock, checkpoints))
             if search.stopped and search.violated < 0:
                 why = f"the limit of {max_states:,} distinct states was reached"
-            elif isinstance(search, RecordingSearch) and search.violated < 0:
+            elif isinstance(search, RecordingSearch) and search.owing and search.violated < 0:
                 search.settle()
                 owed = debts(search)
         except (_Ended, OutOfMemory, CheckpointFault) as ended:

@@ -17,7 +17,8 @@ from zombieproof.checker.transactions.state import (
 class Action(IntEnum):
     """The kinds of actions.
 
-    Those from LOSE_ANSWER to FORGET_GUARD are faults, each with a budget; so are, of those behind, `FAULTS_BEHIND`.
+    Those from REFUSE on happen in few scenarios; their actions come behind FORGET_GUARD's, one kind after the other.
+    Those from LOSE_ANSWER to FORGET_GUARD are faults, each with a budget; so are `OTHER_FAULTS` and `FAULTS_BEHIND`.
     """
 
     STEP = 0
@@ -51,6 +52,10 @@ class Action(IntEnum):
     GIVE_BLOCK = 28
     DOUBLE_BLOCK = 29
     GIVE_LATE_BLOCK = 30
+    REFUSE = 31
+    COMMIT_PLAINLY = 32
+    ABORT_BY_HAND = 33
+    MISLEAD = 34
 
 
 AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.TELL_APPEND)
@@ -86,6 +91,10 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Action.EXPIRE: IDS,
         Action.FORGET_PRODUCER: PARTITIONS * PRODUCER_IDS,
         Action.FORGET_GUARD: PARTITIONS * PRODUCER_IDS,
+        Action.REFUSE: MESSAGES,
+        Action.COMMIT_PLAINLY: CLIENTS,
+        Action.ABORT_BY_HAND: PARTITIONS * PRODUCER_IDS,
+        Action.MISLEAD: CLIENTS,
         **dict.fromkeys(AT_APPENDS, APPENDS),
         Action.DISCONNECT: PARTITIONS * NODES,
         **dict.fromkeys(AT_BLOCKS, NODES),
@@ -99,10 +108,13 @@ ACTIONS: tuple[tuple[int, int], ...] = _numbered()
 FAULTS_BEHIND = (Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.DISCONNECT, Action.LOSE_BLOCK, Action.DOUBLE_BLOCK)
 """What may go wrong where more travels than messages of clients and markers."""
 
+OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD)
+"""What else has a budget, and need not happen. An administrator who aborts by hand comes some time: no fault."""
+
 FAULTS: tuple[int, ...] = tuple(
     action
     for action, (kind, _) in enumerate(ACTIONS)
-    if Action.LOSE_ANSWER <= kind <= Action.FORGET_GUARD or kind in FAULTS_BEHIND
+    if Action.LOSE_ANSWER <= kind <= Action.FORGET_GUARD or kind in (*OTHER_FAULTS, *FAULTS_BEHIND)
 )
 """The actions that are faults: they may happen, and need not."""
 
@@ -117,7 +129,8 @@ def _bits(part: int, kinds: frozenset[int], below: int = MESSAGES) -> int:
     """
     found = 0
     for bit, (kind, i) in enumerate(ACTIONS[64 * part : 64 * part + 64]):
-        if kind in kinds and not (Action.DELIVER <= kind <= Action.UNKNOWN_APPEND and i >= below):
+        at_message = Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE
+        if kind in kinds and not (at_message and i >= below):
             found |= 1 << bit
     return found - (1 << 64) if found >> 63 else found
 

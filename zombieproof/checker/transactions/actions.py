@@ -7,18 +7,21 @@ from zombieproof.checker.transactions import (
     appends_under_way,
     client_actions,
     client_answers,
+    client_batches,
     coordinator_actions,
     faults,
     id_blocks,
     network,
+    operators,
     partition_actions,
+    plain_commits,
     questions_under_way,
     reader_actions,
     replies,
 )
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, KINDS_BETWEEN_BROKERS, Action
 from zombieproof.checker.transactions.causes import has_cause
-from zombieproof.checker.transactions.state import MESSAGES, Kind, Message, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.state import MESSAGES, PRODUCER_IDS, Kind, Message, Setup, Stage, State, Trail
 
 
 def step(state: State, action: int, setup: Setup, trail: Trail) -> bool:
@@ -40,13 +43,24 @@ def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
         return client_actions.step(state, setup, trail, i, True)
     if kind in KINDS_BETWEEN_BROKERS:
         return _between_brokers(state, setup, trail, kind, i)
-    if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND:
+    if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE:
         return _handle_message(state, setup, trail, kind, i)
     if kind in (Action.READ_ONE, Action.READ_ALL):
         return reader_actions.fetch(state, setup, trail, i, kind == Action.READ_ALL)
     if kind == Action.CRASH:
         return client_actions.crash(state, i)
+    if kind >= Action.COMMIT_PLAINLY:
+        return _outside(state, setup, trail, kind, i)
     return faults.inject(state, setup, trail, kind, i)
+
+
+def _outside(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
+    """What comes from outside of the protocol."""
+    if kind == Action.COMMIT_PLAINLY:
+        return plain_commits.commit(state, setup, trail, i)
+    if kind == Action.ABORT_BY_HAND:
+        return operators.abort_by_hand(state, setup, i // PRODUCER_IDS, i % PRODUCER_IDS)
+    return operators.mislead(state, setup, i)
 
 
 def _handle_message(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
@@ -61,6 +75,8 @@ def _handle_message(state: State, setup: Setup, trail: Trail, kind: int, i: int)
         return _lose_answer(state, setup, trail, i)
     if kind == Action.DOUBLE:
         return _double(state, message)
+    if kind == Action.REFUSE:
+        return partition_actions.may_refuse(state, setup, message) and _refuse(state, setup, trail, i)
     if kind == Action.GIVE_UP:
         return client_answers.give_up(state, setup, trail, i)
     return _append_unknown(state, setup, trail, i)
@@ -184,10 +200,21 @@ def _is_behind_another(state: State, message: Message) -> bool:
     for i in range(MESSAGES):
         other = state.messages[i]
         ahead = other.kind == Kind.PRODUCE and other.live and other.client == message.client
-        earlier = other.partition == message.partition and other.value < message.value
+        first = other.detail < message.detail or (other.detail == message.detail and other.value < message.value)
+        earlier = other.partition == message.partition and first
         if ahead and earlier and (message.answered or not other.answered):
             return True
     return False
+
+
+def _refuse(state: State, setup: Setup, trail: Trail, i: int) -> bool:
+    """A leader has too few replicas in sync for a batch, and for those behind it enough again."""
+    message = state.messages[i]
+    if _is_behind_another(state, message) or not client_batches.is_followed(state, message):
+        return False
+    state.budget.refused -= 1
+    replies.reply(state, setup, trail, i, partition_actions.refuse(message), False)
+    return True
 
 
 def _lose_answer(state: State, setup: Setup, trail: Trail, i: int) -> bool:
@@ -224,6 +251,8 @@ def _double(state: State, message: Message) -> bool:
     copy = state.messages[network.free_slot(state)]
     network.copy(message, copy)
     copy.live = False
+    if copy.kind == Kind.PRODUCE:
+        copy.detail = 0
     return True
 
 

@@ -15,7 +15,7 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
     if kind == Action.DOUBLE:
         return budget.doubled > 0 or budget.doubled_batches > 0 or budget.doubled_markers > 0
     if kind == Action.GIVE_UP:
-        return budget.late > 0
+        return budget.late > 0 or budget.ends_given_up > 0
     if kind == Action.UNKNOWN_APPEND:
         return budget.unknown_appends > 0 and setup.bounds.appends_travel == 0
     if kind == Action.ABORT_INSTEAD:
@@ -26,6 +26,8 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
         return state.nodes[1 - state.coordinator].believes
     if kind == Action.ELECT:
         return _is_leaderless(state)
+    if kind >= Action.REFUSE:
+        return _is_switched_on(state, kind, setup)
     if kind >= Action.MAKE_APPEND:
         return _has_cause_between_brokers(state, kind)
     if kind >= Action.CRASH:
@@ -44,7 +46,7 @@ def _is_left(state: State, kind: int, setup: Setup) -> bool:
     """Whether one of the faults from CRASH to FORGET_GUARD is left in the budget."""
     budget = state.budget
     if kind == Action.CRASH:
-        return budget.crashes > 0
+        return budget.crashes > 0 or budget.resumptions > 0
     if kind == Action.TIME_OUT:
         return budget.timeouts > 0
     if kind == Action.FAIL_OVER:
@@ -60,6 +62,24 @@ def _is_left(state: State, kind: int, setup: Setup) -> bool:
     if kind == Action.EXPIRE:
         return budget.expirations > 0
     return budget.forgotten > 0
+
+
+def _is_switched_on(state: State, kind: int, setup: Setup) -> bool:
+    """Whether something is left of a part that few scenarios have."""
+    budget = state.budget
+    if kind == Action.REFUSE:
+        return budget.refused > 0
+    if kind == Action.COMMIT_PLAINLY:
+        return budget.plain_commits > 0 and setup.bounds.grouped == 1
+    if kind == Action.ABORT_BY_HAND:
+        return budget.aborts_by_hand > 0
+    return budget.stale_lookups > 0
+
+
+def _has_none_of_them(state: State) -> bool:
+    budget = state.budget
+    nobody = budget.refused == 0 and budget.plain_commits == 0
+    return bool(nobody and budget.aborts_by_hand == 0 and budget.stale_lookups == 0)
 
 
 def _has_cause_between_brokers(state: State, kind: int) -> bool:
@@ -92,6 +112,9 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
     found |= _if(has_cause(state, Action.ELECT, setup), Action.ELECT, part)
     if len(state.appends) > 0:
         for kind in range(Action.MAKE_APPEND, Action.GIVE_LATE_BLOCK + 1):
+            found |= _if(has_cause(state, kind, setup), kind, part)
+    if not _has_none_of_them(state):
+        for kind in range(Action.REFUSE, Action.MISLEAD + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
     messages = 0
     while messages < MESSAGES and state.messages[messages].kind != Kind.EMPTY:

@@ -56,6 +56,8 @@ def step(state: State, setup: Setup, trail: Trail, c: int, abort_instead: bool) 
         return _send(state, setup, trail, c, 0 if op == Op.SEND_0 else 1)
     if op == Op.OFFSETS:
         return _send_offsets(state, setup, trail, c)
+    if op == Op.STORE:
+        return _store_identity(state, c)
     if op in (Op.COMMIT, Op.ABORT):
         return _end(state, setup, trail, c, ABORT if op == Op.ABORT or abort_instead else COMMIT)
     return False
@@ -82,6 +84,9 @@ def _start(state: State, setup: Setup, trail: Trail, c: int) -> bool:
     if setup.bounds.transactional_id[c] < 0:
         client_batches.keep_identity(state, setup, trail, c)
         return True
+    if client.prepared_id != NONE:
+        calls.resume_transaction(client, host_of(setup, c), trail)
+        return True
     calls.init_transactions(client, Pending.NOTHING, host_of(setup, c), trail.producer, trail)
     network.send_request(state, Kind.INIT_PRODUCER_ID, c, 0, 0, 0, 0)
     return True
@@ -97,10 +102,25 @@ def _begin(state: State, setup: Setup, trail: Trail, c: int) -> None:
 
 
 def _fetch_position(state: State, setup: Setup, trail: Trail, c: int) -> bool:
-    """The owner of the input partition reads the committed offset; the answer's way is folded, it changes nothing."""
+    """The owner of the input partition learns its position: what is committed, or what it remembers."""
     client = state.clients[c]
     if state.group.owner != c or client.state != ProducerState.READY:
         return False
+    if setup.bounds.keeps_position == 1 and client.generation != NONE:
+        client.position += 1 if _was_told_of_commit(state, c) else 0
+    elif not _reads_committed_offset(state, setup, trail, client):
+        return False
+    client.op += 1
+    if client.position >= setup.bounds.inputs:
+        client.txn = setup.bounds.transactions[c]
+        client.op = 0
+        return True
+    state.ghost.labels[label_of(state, c) - 1].input = client.position
+    return True
+
+
+def _reads_committed_offset(state: State, setup: Setup, trail: Trail, client: Client) -> bool:
+    """Whether the group tells its committed offset; the answer's way is folded, it changes nothing."""
     pending = 0
     for pid in range(PRODUCER_IDS):
         if state.group.pending[pid].state == PendingOffsetsState.PENDING:
@@ -109,13 +129,13 @@ def _fetch_position(state: State, setup: Setup, trail: Trail, c: int) -> bool:
         return False
     client.generation = state.group.generation
     client.position = state.group.committed.offset
-    client.op += 1
-    if client.position >= setup.bounds.inputs:
-        client.txn = setup.bounds.transactions[c]
-        client.op = 0
-        return True
-    state.ghost.labels[label_of(state, c) - 1].input = client.position
     return True
+
+
+def _was_told_of_commit(state: State, c: int) -> bool:
+    """Whether the application was told that its transaction before is committed: all it knows of it."""
+    before = label_of(state, c) - 2
+    return bool(state.clients[c].txn > 0 and state.ghost.labels[before].result == COMMIT)
 
 
 def _send(state: State, setup: Setup, trail: Trail, c: int, p: int) -> bool:
@@ -142,8 +162,8 @@ def _send(state: State, setup: Setup, trail: Trail, c: int, p: int) -> bool:
 
 def send_batch(state: State, setup: Setup, trail: Trail, c: int, p: int) -> None:
     """The batch goes to its leader under the next sequence."""
-    sequence = client_batches.number(state, setup, trail, c, p)
-    network.send_request(state, Kind.PRODUCE, c, p, sequence, 0, label_of(state, c))
+    sequence, place = client_batches.number(state, setup, trail, c, p), client_batches.place_behind(state, c, p)
+    network.send_request(state, Kind.PRODUCE, c, p, sequence, place, label_of(state, c))
 
 
 def _send_offsets(state: State, setup: Setup, trail: Trail, c: int) -> bool:
@@ -167,6 +187,20 @@ def send_offset_commit(state: State, c: int) -> None:
     network.send_request(
         state, Kind.TXN_OFFSET_COMMIT, c, OFFSETS, next_position, client.generation, label_of(state, c)
     )
+
+
+def _store_identity(state: State, c: int) -> bool:
+    """All is flushed: who decides outside is told producer id and epoch, and decides to commit (KIP-939, Flink)."""
+    client = state.clients[c]
+    if network.waits_for_coordinator(state, c) or network.batches_in_flight(state, c) > 0:
+        return False
+    if client.state != ProducerState.IN_TRANSACTION:
+        return False
+    client.prepared_id = client.producer_id
+    client.prepared_epoch = client.producer_epoch
+    state.ghost.labels[label_of(state, c) - 1].asked = COMMIT
+    client.op += 1
+    return True
 
 
 def _end(state: State, setup: Setup, trail: Trail, c: int, outcome: int) -> bool:
@@ -220,16 +254,36 @@ def crash(state: State, c: int) -> bool:
     client = state.clients[c]
     if not client.alive or client.state == ProducerState.FATAL_ERROR:
         return False
-    state.budget.crashes -= 1
+    if state.budget.resumptions > 0 and client.prepared_id != NONE:
+        state.budget.resumptions -= 1
+    elif state.budget.crashes > 0:
+        state.budget.crashes -= 1
+    else:
+        return False
+    begin_anew(state, c, calls.has_transaction(client), False)
+    return True
+
+
+def begin_anew(state: State, c: int, had_transaction: bool, keeps_position: bool) -> None:
+    """Producer `c` is gone, whatever it waited for, and a new instance may start.
+
+    It begins with the next transaction, or, where the identity of this one is stored outside, behind that line.
+    `keeps_position`: the process stays, and with it what it knows of its input and its group.
+    """
+    client = state.clients[c]
     network.hang_up(state, c)
-    client.txn += 1 if calls.has_transaction(client) else 0
+    stored_id, stored_epoch = int(client.prepared_id), int(client.prepared_epoch)
+    if stored_id == NONE:
+        client.txn += 1 if had_transaction else 0
+        client.op = 0
     calls.forget(client)
+    client.prepared_id = stored_id
+    client.prepared_epoch = stored_epoch
     client.alive = False
     client.node = 0
-    client.op = 0
     client.added = 0
-    client.generation = NONE
-    client.position = 0
+    if not keeps_position:
+        client.generation = NONE
+        client.position = 0
     for p in range(PARTITIONS):
         client.sequences[p] = 0
-    return True

@@ -6,7 +6,7 @@ from zombieproof.checker.transactions.client_batches import host_of
 from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Setup, State, Trail
 from zombieproof.checker.transactions.views import is_tv2
 from zombieproof.model.vocabulary import NONE, ApiKey, ProducerState
-from zombieproof.statemachines.producer import answers
+from zombieproof.statemachines.producer import answers, calls
 from zombieproof.statemachines.producer.effects import Joins, Settlement, clear
 from zombieproof.statemachines.producer.records import Answer, Request
 
@@ -94,12 +94,35 @@ def _api(kind: int) -> int:
 
 
 def give_up(state: State, setup: Setup, trail: Trail, i: int) -> bool:
-    """The delivery timeout of a batch: the client goes on without it, the batch stays in flight."""
+    """A client stops waiting: for a batch, and goes on without it, or for the end of its transaction.
+
+    What it has sent stays in flight.
+    """
     message = state.messages[i]
-    if not message.live or message.kind != Kind.PRODUCE:
+    if not message.live:
+        return False
+    if message.kind == Kind.END_TXN:
+        return _give_end_up(state, setup, trail, int(message.client))
+    if message.kind != Kind.PRODUCE or state.budget.late == 0:
         return False
     if state.clients[message.client].state not in (ProducerState.IN_TRANSACTION, ProducerState.ABORTABLE_ERROR):
         return False
     state.budget.late -= 1
     client_batches.give_up(state, setup, trail, message)
+    return True
+
+
+def _give_end_up(state: State, setup: Setup, trail: Trail, c: int) -> bool:
+    """The application has waited for the end of its transaction for too long: it closes its producer by force.
+
+    It is told nothing of the outcome: to a caller of ``KafkaProducer.commitTransaction`` a TimeoutException says that
+    no answer came, and not that the request did not arrive. A new instance takes over.
+    """
+    if state.budget.ends_given_up == 0:
+        return False
+    state.budget.ends_given_up -= 1
+    clear(trail.producer)
+    trail.subject = c
+    calls.close_by_force(state.clients[c], trail.producer, trail)
+    client_actions.begin_anew(state, c, True, setup.bounds.keeps_position == 1)
     return True

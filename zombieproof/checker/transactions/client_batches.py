@@ -74,6 +74,44 @@ def may_leave(state: State, setup: Setup, trail: Trail, c: int, p: int) -> bool:
     return sequences.may_leave(client, trail.numbering, NONE, in_flight, NONE, Joining.JOINED, host_of(setup, c))
 
 
+def is_followed(state: State, message: Message) -> bool:
+    """Whether the client has another batch of this partition under way."""
+    for other in state.messages:
+        if _is_in_flight(other, int(message.client), int(message.partition)) and other.value > message.value:
+            return True
+    return False
+
+
+def place_behind(state: State, c: int, p: int) -> int:
+    """Where a batch that leaves now stands among those in flight (`Message.detail`): behind all of them."""
+    last = 0
+    for message in state.messages:
+        if _is_in_flight(message, c, p) and message.detail > last:
+            last = int(message.detail)
+    return last
+
+
+def _fall_behind(state: State, message: Message) -> None:
+    """A batch that is sent again comes behind those of its partition that left after it."""
+    c, p = int(message.client), int(message.partition)
+    for other in state.messages:
+        is_same = other.value == message.value
+        if not is_same and _is_in_flight(other, c, p) and other.detail >= message.detail:
+            message.detail = other.detail + 1
+
+
+def _settle_places(state: State, c: int, p: int) -> None:
+    """Places that say what the sequences say are forgotten."""
+    for message in state.messages:
+        for other in state.messages:
+            both = _is_in_flight(message, c, p) and _is_in_flight(other, c, p)
+            if both and message.value < other.value and message.detail > other.detail:
+                return
+    for message in state.messages:
+        if _is_in_flight(message, c, p):
+            message.detail = 0
+
+
 def number(state: State, setup: Setup, trail: Trail, c: int, p: int) -> int:
     """A batch leaves for the first time: its sequence."""
     client, in_flight = state.clients[c], _look_at(state, trail, c, p)
@@ -94,10 +132,14 @@ def handle(state: State, setup: Setup, trail: Trail, message: Message, error: in
     )
     if trail.producer.fate == Fate.REPEATED:
         network.ask_again(message)
+        if setup.budget.refused > 0:
+            _fall_behind(state, message)
     else:
         if trail.producer.fate == Fate.STORED:
             state.ghost.labels[message.label - 1].acked |= 1 << p
         network.empty(message)
+    if setup.budget.refused > 0:
+        _settle_places(state, c, p)
     _carry_out(state, setup, trail, c, p)
 
 
@@ -109,6 +151,7 @@ def give_up(state: State, setup: Setup, trail: Trail, message: Message) -> None:
     trail.subject = c
     batches.expire_batch(state.clients[c], trail.numbering, _view(setup, message), setup.rules, trail.producer, trail)
     message.live = False
+    message.detail = 0
     if message.answered:
         network.empty(message)
     _carry_out(state, setup, trail, c, p)
@@ -153,6 +196,7 @@ def _raise_locally(state: State, setup: Setup, trail: Trail, c: int, p: int) -> 
         message.producer_id = int(trail.producer.producer_id)
         message.producer_epoch = int(trail.producer.producer_epoch)
         message.value = int(trail.producer.base_sequence)
+        message.detail = 0
         network.ask_again(message)
     forget_sequences(state, c)
     state.clients[c].sequences[p] = int(trail.numbering.next_sequence)

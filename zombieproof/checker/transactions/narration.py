@@ -17,7 +17,7 @@ from zombieproof.checker.transactions.state import (
     UnderWay,
 )
 from zombieproof.checker.transactions.views import is_tv2
-from zombieproof.model.vocabulary import Error, ProducerState, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState
 from zombieproof.statemachines.coordinator.records import Operation
 
 NAMES = "AB"
@@ -61,7 +61,7 @@ def describe(state: State, action: int, setup: Setup) -> str:
     kind, i = ACTIONS[action]
     if kind in (Action.STEP, Action.ABORT_INSTEAD):
         return _client_step(state, setup, i, kind == Action.ABORT_INSTEAD)
-    if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND:
+    if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE:
         return _message_action(state, setup, kind, state.messages[i])
     if kind in (Action.RESIGN, Action.TIME_OUT, Action.FAIL_OVER, Action.DEPOSE, Action.EXPIRE):
         return _fault_of_coordinator(state, setup, kind, i)
@@ -78,6 +78,9 @@ def describe(state: State, action: int, setup: Setup) -> str:
 def _client_step(state: State, setup: Setup, c: int, abort_instead: bool) -> str:
     client, name = state.clients[c], client_name(c)
     if client.state == ProducerState.UNINITIALIZED:
+        if client.prepared_id != NONE:
+            stored = f"(producer {client.prepared_id}, epoch {client.prepared_epoch})"
+            return f"{name} starts and takes up the transaction {stored} that is stored outside"
         return f"{name} starts and asks for its producer id and epoch"
     if client.state == ProducerState.ABORTABLE_ERROR:
         return f"{name} can only abort, and does"
@@ -91,6 +94,7 @@ def _client_step(state: State, setup: Setup, c: int, abort_instead: bool) -> str
         Op.COMMIT: "commits its transaction",
         Op.ABORT: "aborts its transaction",
         Op.FETCH: "fetches the committed offset",
+        Op.STORE: "stores its producer id and epoch outside, where it is decided to commit",
     }
     return f"{name} {words.get(op, 'stops')}{_first_asks(setup, state, c, op)}"
 
@@ -157,8 +161,13 @@ def arrival(state: State, setup: Setup, message: Message) -> str:
 def _message_action(state: State, setup: Setup, kind: int, message: Message) -> str:
     what = message_name(message, setup)
     sender = "its coordinator" if message.kind == Kind.MARKER else client_name(message.client)
+    if kind == Action.REFUSE:
+        leader = leader_name(message.partition)
+        return f"{leader} has too few replicas for {message_name(message, setup, to=False)}: {sender} sends it again"
     if kind == Action.DOUBLE:
         return f"{what} times out and is sent again: a late copy stays in flight"
+    if kind == Action.GIVE_UP and message.kind == Kind.END_TXN:
+        return f"{client_name(message.client)} gives up waiting and closes its producer: {what} stays in flight"
     if kind == Action.GIVE_UP:
         return f"{client_name(message.client)} gives up waiting: {what} stays in flight"
     if message.answered and kind == Action.LOSE_ANSWER:
@@ -240,6 +249,9 @@ def _fault(setup: Setup, kind: int, i: int) -> str:
     p = partition_name(i) if i <= OFFSETS else ""
     reads = "reads the log" if setup.rules.leader_reads_log == 1 else "does not read the log"
     words = {
+        Action.ABORT_BY_HAND: f"an administrator aborts by hand what producer {i % PRODUCER_IDS} has open on {_p(i)}",
+        Action.MISLEAD: f"{client_name(i % len(NAMES))} looks its coordinator up, and is told the other node",
+        Action.COMMIT_PLAINLY: f"{client_name(i % len(NAMES))}'s consumer commits its position beside the transaction",
         Action.READ_ONE: f"{READERS[i % len(READERS)]} fetches one batch",
         Action.READ_ALL: f"{READERS[i % len(READERS)]} fetches everything it may",
         Action.ELECT: f"{p} gets a leader again, which {reads}",

@@ -128,6 +128,8 @@ def hang_up(state: State, c: int) -> None:
                 empty(message)
             else:
                 message.live = False
+                if message.kind == Kind.PRODUCE:
+                    message.detail = 0
 
 
 def hang_up_node(state: State, node: int) -> None:

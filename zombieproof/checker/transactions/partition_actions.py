@@ -90,6 +90,28 @@ def conclude(state: State, setup: Setup, trail: Trail, message: Message) -> int:
     return _go_on(state, setup, trail, message)
 
 
+def may_refuse(state: State, setup: Setup, message: Message) -> bool:
+    """Whether a batch is where its leader counts replicas: behind the verification, where there is one."""
+    if message.kind != Kind.PRODUCE or not message.live or message.answered:
+        return False
+    partition = state.partitions[message.partition]
+    if not partition.leader:
+        return False
+    if message.stage == Stage.BACK_TO_LEADER:
+        return bool(message.error == Error.NONE)
+    is_open = partition.entries[message.producer_id].txn_first_offset != NONE
+    plain = setup.bounds.transactional_id[message.client] < 0
+    return message.stage == Stage.TO_LEADER and (is_open or plain or setup.rules.verification == 0)
+
+
+def refuse(message: Message) -> int:
+    """A batch is refused before the log sees it; what its verification left at the leader stays there."""
+    message.error = 0
+    message.guard = 0
+    message.stage = Stage.TO_LEADER
+    return int(Error.NOT_ENOUGH_REPLICAS)
+
+
 def _go_on(state: State, setup: Setup, trail: Trail, message: Message) -> int:
     """To the log, if nobody has refused it."""
     if not trail.leader.goes_on:
@@ -248,6 +270,9 @@ def elect_leader(state: State, setup: Setup, trail: Trail, p: int) -> None:
 
 def _apply(state: State, setup: Setup, trail: Trail, p: int, offset: int) -> None:
     record = state.partitions[p].log[offset]
+    if record.kind == LogEntry.PLAIN_OFFSET:
+        offsets.is_committed(state.group.committed, int(record.value), offset)
+        return
     entry = state.partitions[p].entries[record.producer_id]
     _begin(trail, p)
     if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):

@@ -87,7 +87,10 @@ class Phase(IntEnum):
 
 
 class Op(IntEnum):
-    """One line of an application's program."""
+    """One line of an application's program.
+
+    STORE: producer id and epoch are kept outside, beside a decision to commit. Who starts again resumes.
+    """
 
     STOP = 0
     SEND_0 = 1
@@ -96,6 +99,7 @@ class Op(IntEnum):
     COMMIT = 4
     ABORT = 5
     FETCH = 6
+    STORE = 7
 
 
 class Overflow(IntEnum):
@@ -122,12 +126,13 @@ class Message:
     INIT_PRODUCER_ID    who asks              coordinator asked     -            -                    1: raises epoch
     ADD_PARTITIONS      who asks              coordinator asked     that joins   -                    -
     ADD_OFFSETS         who asks              coordinator asked     OFFSETS      -                    -
-    PRODUCE             who sends             coordinator asked *   written to   first sequence       -
+    PRODUCE             who sends             coordinator asked *   written to   first sequence       behind whom **
     TXN_OFFSET_COMMIT   who sends             coordinator asked *   OFFSETS      offset               generation
     END_TXN             who asks              coordinator asked     -            -                    1: commit
     MARKER              index of the id       coordinator, sender   written to   coordinator epoch    1: commit
     ==================  ====================  ====================  ===========  ===================  ===============
 
+    (**) where batches may be refused: those of smaller numbers go first, and of one number by their sequences.
     (*) while its leader asks, or waits to ask, about it; 0 otherwise. `stage` of a MARKER is its transaction version.
     `error` is what the answer says; in `stage` APPENDING 1 + the number of the append that is waited for.
     `guard` is the token under which a PRODUCE or TXN_OFFSET_COMMIT is verified, 0 for none.
@@ -259,7 +264,7 @@ class Ghost:
 
 @dataclass(slots=True)
 class Budget:
-    """How often each fault may still happen."""
+    """How often each fault may still happen. `resumptions`: crashes behind the line that stores an identity outside."""
 
     lost: int = 0
     doubled: int = 0
@@ -277,6 +282,12 @@ class Budget:
     expirations: int = 0
     forgotten: int = 0
     failed_appends: int = 0
+    ends_given_up: int = 0
+    resumptions: int = 0
+    refused: int = 0
+    plain_commits: int = 0
+    aborts_by_hand: int = 0
+    stale_lookups: int = 0
 
 
 @dataclass(slots=True)
@@ -336,7 +347,9 @@ class Bounds:
     `keep_refused_copies` switch a reduction off (see ``network``), to show that it changes no verdict. With
     `appends_travel` an append to the transaction log is a step of its own, and so is its outcome. With
     `verification_queue` leaders send their questions to coordinators one request after the other. `id_blocks` is how
-    many producer ids the controller hands out at a time; with 0 they are counted.
+    many producer ids the controller hands out at a time; with 0 they are counted. With `keeps_position` an application
+    that closes its producer and takes a new one goes on from where it was told that it is, and asks the group nothing.
+    With `looks_first` an administrator aborts by hand what no coordinator lists, and nothing else.
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -354,6 +367,8 @@ class Bounds:
     appends_travel: int = 0
     verification_queue: int = 0
     id_blocks: int = 0
+    keeps_position: int = 0
+    looks_first: int = 0
 
 
 @dataclass(slots=True)

@@ -25,11 +25,6 @@ UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
         "BUMP_EPOCH",
     ): "a raised epoch is asked for by a failure, and then only abort is left",
     ("producer", "ABORTABLE_ERROR", "RESET"): _NO_REFUSAL,
-    (
-        "producer",
-        "ABORTABLE_ERROR",
-        "FATAL_FAILURE",
-    ): "takes two batches in flight and a rival; producers with a rival have one",
     ("partition_leader", "VERIFYING", "APPEND"): "a producer with a transactional id sends no plain batches",
     (
         "partition_leader",

@@ -41,6 +41,17 @@ class GroupView(NamedTuple):
     generation: int
 
 
+class ClassicGroupView(NamedTuple):
+    """The group, as a plain commit of offsets meets it."""
+
+    known: bool
+    dead: bool
+    empty: bool
+    generation: int
+    state: int
+    is_consumer: bool
+
+
 def is_tv2(setup: Setup) -> bool:
     """Whether clients speak transaction version 2."""
     return setup.rules.transaction_version == TransactionVersion.TV2

@@ -153,6 +153,11 @@ def _judge_row(sender: OffsetCommitRequest, standing: Standing, epoch: int, rule
     return decide_commit_to_consumer_group(has_members, sender, is_known, member_epoch, False, epoch, rules)
 
 
+def plain_sender_of(member: int, member_is_known: bool) -> Identity:
+    """Of which member an OffsetCommit says that it is, and whether the group knows it."""
+    return Identity(member, NONE, member_is_known)
+
+
 def plain_is_judged_by_classic(
     group: ClassicFacts, identity: Identity, version: int, generation: int, effects: GroupEffects, notes: Notes
 ) -> None:

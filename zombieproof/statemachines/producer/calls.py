@@ -200,6 +200,20 @@ def complete_transaction(
         abort_transaction(producer, pending, host, rules, effects, notes)
 
 
+def resume_transaction(producer: Producer, host: ProducerHost, notes: Notes) -> None:
+    """A new instance takes up the transaction whose producer id and epoch were stored outside, and asks nobody.
+
+    Source: ``FlinkKafkaInternalProducer.resumeTransaction``; no release has an API for it (KIP-939 would ask the
+    coordinator to keep what is prepared).
+    """
+    for event in (ProducerEvent.INIT_TRANSACTIONS, ProducerEvent.INITIALIZED, ProducerEvent.BEGIN):
+        producer.state = move(notes, MachineIndex.PRODUCER, producer.state, event)
+    producer.producer_id = int(producer.prepared_id)
+    producer.producer_epoch = int(producer.prepared_epoch)
+    producer.started = True
+    producer.transaction_version = host.cluster_version
+
+
 def aborts_on_close(producer: Producer, has_work: bool) -> bool:
     """``close``: whether a transaction that was left open is aborted now, when everything else is done."""
     return has_transaction(producer) and not is_completing(producer) and not has_work

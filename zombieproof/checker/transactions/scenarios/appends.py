@@ -1,6 +1,7 @@
 """Appends to the transaction log take their time, and anything may happen meanwhile."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import told_from_memory
 from zombieproof.checker.transactions.state import Op
 
 APPENDS_UNDER_WAY = transaction_scenario(
@@ -21,6 +22,7 @@ APPENDS_UNDER_WAY = transaction_scenario(
     failed_appends=1,
     unknown_appends=1,
     mutants=(
+        told_from_memory(13),
         Mutant(
             "markers_of_a_coordinator_of_before_count",
             breaks="epochs_never_go_down",

@@ -10,7 +10,7 @@ WAITING_QUESTIONS = transaction_scenario(
     "its new question meets the old one in the queue. The connection breaks; answers arrive behind a marker.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0,)), ((Op.SEND_0,),)),
     distinct=32_302,
-    always=(*ALWAYS, "a_question_waits_only_behind_another"),
+    always=(*ALWAYS, "a_question_waits_only_behind_another", "an_unrivalled_producer_is_never_fenced"),
     sometimes=(
         "a_question_waits",
         "a_newer_question_takes_the_place",
@@ -52,7 +52,7 @@ PRODUCER_ID_BLOCKS = transaction_scenario(
     "to both.",
     (((),), ((),)),
     distinct=130_797,
-    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity", "an_unrivalled_producer_is_never_fenced"),
     sometimes=("a_coordinator_has_used_up_a_block", "a_new_coordinator_hands_out_producer_ids"),
     ids=(0, 1),
     id_blocks=1,

@@ -10,7 +10,7 @@ EPOCH_EXHAUSTION = transaction_scenario(
     "lost answers get in between.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
     distinct=220_771,
-    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity", "nothing_of_an_older_instance_takes_effect"),
     sometimes=("the_producer_id_rotates", "two_transactions_commit"),
     epoch_max=5,
     lost=1,
@@ -24,6 +24,14 @@ EPOCH_EXHAUSTION = transaction_scenario(
             without=("single_fence_bump",),
             bug="B28",
         ),
+        Mutant(
+            "a_new_producer_id_fences_nothing",
+            breaks="nothing_of_an_older_instance_takes_effect",
+            steps=10,
+            without=("verification",),
+            changes={"transaction_version": 0},
+            bounds={"epoch_max": 1, "late": 1, "timeouts": 0},
+        ),
     ),
 )
 
@@ -34,7 +42,7 @@ ROTATION_FAILOVER = transaction_scenario(
     "names the old producer id must be recognised by a coordinator that knows of it from the log only.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=7_306,
-    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced", "nothing_of_an_older_instance_takes_effect"),
     sometimes=("the_producer_id_rotates", "two_transactions_commit"),
     epoch_max=3,
     lost=1,

@@ -37,7 +37,10 @@ PRODUCER_EXPIRATION = transaction_scenario(
     "comes back after that. Under transaction version 2 the coordinator still knows that it is too old.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
     distinct=9_282,
-    always=tuple(name for name in ALWAYS if name != "memory_is_the_fold_of_the_log"),
+    always=(
+        *(name for name in ALWAYS if name != "memory_is_the_fold_of_the_log"),
+        "an_unrivalled_producer_is_never_fenced",
+    ),
     sometimes=("two_transactions_commit", "a_transaction_aborts"),
     forgotten=2,
     late=1,

@@ -1,6 +1,7 @@
 """Coordinators and leaders that fail, and come back, and some that do not know that they are deposed."""
 
 from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import told_from_memory
 from zombieproof.checker.transactions.state import Op
 
 _ONE = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),),)
@@ -12,7 +13,12 @@ COORDINATOR_FAILOVER = transaction_scenario(
     "reads the log and drives what was decided to its end. An append may be durable although reported as failed.",
     _TWO_IN_A_ROW,
     distinct=112_446,
-    always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end", "what_is_pending_is_under_way"),
+    always=(
+        *ALWAYS,
+        "a_decided_transaction_is_driven_to_its_end",
+        "what_is_pending_is_under_way",
+        "nothing_of_an_older_instance_takes_effect",
+    ),
     sometimes=(
         "a_transaction_commits",
         "a_prepared_transaction_is_taken_over",
@@ -23,6 +29,7 @@ COORDINATOR_FAILOVER = transaction_scenario(
     unknown_appends=1,
     lost=1,
     mutants=(
+        told_from_memory(13),
         Mutant(
             "markers_of_a_deposed_coordinator_count",
             breaks="epochs_never_go_down",
@@ -44,6 +51,7 @@ LEADER_FAILOVER = transaction_scenario(
     "producers, sequences and open transactions what its log says, and nothing else.",
     _TWO_IN_A_ROW,
     distinct=36_493,
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("two_transactions_commit", "a_new_leader_knows_an_open_transaction"),
     leader_changes=2,
     lost=1,
@@ -72,7 +80,7 @@ LEADERLESS_PARTITION = transaction_scenario(
     "decides over the records of this one.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
     distinct=2_029,
-    always=VISIBLE,
+    always=(*VISIBLE, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("two_transactions_commit", "a_partition_is_without_a_leader_while_a_marker_waits"),
     leaderless=1,
     lost=1,

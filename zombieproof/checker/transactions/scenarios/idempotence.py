@@ -15,6 +15,7 @@ IDEMPOTENT_PRODUCER = transaction_scenario(
         "no_machine_leaves_its_table",
         "epochs_never_go_down",
         "memory_is_the_fold_of_the_log",
+        "an_unrivalled_producer_is_never_fenced",
     ),
     sometimes=("two_batches_are_remembered",),
     ids=(-1, -1),

@@ -1,6 +1,7 @@
 """Consume, transform, produce: the input position is part of the transaction."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import POSITIONS_BESIDE
 from zombieproof.checker.transactions.state import Op
 
 _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
@@ -12,7 +13,13 @@ CONSUME_TRANSFORM_PRODUCE = transaction_scenario(
     "first goes on. Each input has one committed output.",
     ((_LOOP,), (_LOOP,)),
     distinct=658_413,
-    always=(*ALWAYS, "each_input_has_one_committed_output"),
+    always=(
+        *ALWAYS,
+        "each_input_has_one_committed_output",
+        "no_input_is_passed_over",
+        "offsets_in_memory_are_the_fold_of_their_log",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
     sometimes=("offsets_are_committed", "offsets_are_pending_across_a_rebalance", "a_transaction_aborts"),
     ids=(0, 1),
     grouped=1,
@@ -37,6 +44,37 @@ CONSUME_TRANSFORM_PRODUCE = transaction_scenario(
     ),
 )
 
+PLAIN_COMMIT = transaction_scenario(
+    "plain_commit",
+    "A member of a group commits its input with its output in one transaction, and its consumer commits the position "
+    "by itself as well: auto commit was left on. The leader of the offsets changes. What the group knows is what its "
+    "log says, whichever kind of commit came last; but an input may be passed over.",
+    ((_LOOP, _LOOP),),
+    distinct=34_468,
+    always=(*ALWAYS, "each_input_has_one_committed_output", "offsets_in_memory_are_the_fold_of_their_log"),
+    sometimes=("offsets_are_committed", "a_position_is_committed_beside_one_that_waits"),
+    grouped=1,
+    plain_commits=1,
+    may_abort=1,
+    timeouts=1,
+    leader_changes=1,
+    lost=1,
+    mutants=(
+        Mutant(
+            "a_position_beside_the_transaction_passes_over_its_input",
+            breaks="no_input_is_passed_over",
+            steps=4,
+            known=POSITIONS_BESIDE,
+        ),
+        Mutant(
+            "a_new_group_coordinator_forgets_the_position",
+            breaks="offsets_in_memory_are_the_fold_of_their_log",
+            steps=5,
+            without=("leader_reads_log",),
+        ),
+    ),
+)
+
 LATE_OFFSET_COMMIT = transaction_scenario(
     "late_offset_commit",
     "The rules of Kafka 3.9, but for one. A member of a group reads an input, writes an output and commits its "
@@ -45,7 +83,13 @@ LATE_OFFSET_COMMIT = transaction_scenario(
     "must not be lost with it.",
     ((_LOOP, _LOOP, _LOOP),),
     distinct=42_678,
-    always=(*ALWAYS, "each_input_has_one_committed_output", "offsets_in_memory_are_the_fold_of_their_log"),
+    always=(
+        *ALWAYS,
+        "each_input_has_one_committed_output",
+        "no_input_is_passed_over",
+        "offsets_in_memory_are_the_fold_of_their_log",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
     sometimes=("offsets_are_committed", "a_transaction_aborts", "a_new_leader_knows_an_open_transaction"),
     rules="3.9",
     changes={"refused_commit_keeps_pending": 1},

@@ -1,6 +1,7 @@
 """One transaction over two partitions."""
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import fenced_by_its_own_copy
 from zombieproof.checker.transactions.state import Op
 
 ONE_TRANSACTION = transaction_scenario(
@@ -19,6 +20,7 @@ ONE_TRANSACTION = transaction_scenario(
     may_abort=1,
     in_flight=2,
     mutants=(
+        fenced_by_its_own_copy(8),
         Mutant(
             "complete_without_markers",
             breaks="every_open_transaction_is_known_to_its_coordinator",

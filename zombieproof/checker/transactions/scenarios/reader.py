@@ -16,6 +16,7 @@ READER = transaction_scenario(
         "both_readers_agree",
         "only_what_was_asked_to_commit_is_committed",
         "no_machine_leaves_its_table",
+        "an_unrivalled_producer_is_never_fenced",
     ),
     sometimes=("a_reader_skips_and_delivers", "a_buffering_reader_holds_back", "two_transactions_commit"),
     ids=(0, 1),

@@ -1,8 +1,10 @@
 """Two producer instances, one transactional id."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import fenced_by_its_own_copy
 from zombieproof.checker.transactions.state import Op
 
+_OF_INSTANCES = ("no_two_live_producers_share_an_identity", "nothing_of_an_older_instance_takes_effect")
 _TWO = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))
 
 ZOMBIE_TAKEOVER = transaction_scenario(
@@ -11,7 +13,7 @@ ZOMBIE_TAKEOVER = transaction_scenario(
     "it is a zombie. Whatever A still sends must have no effect, or be part of a transaction that is aborted.",
     _TWO,
     distinct=7_506_469,
-    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    always=(*ALWAYS, *_OF_INSTANCES),
     sometimes=("a_zombie_is_fenced", "two_transactions_commit", "a_commit_comes_too_late"),
     lost=1,
     doubled=1,
@@ -36,7 +38,7 @@ KIP98_TAKEOVER = transaction_scenario(
     "that the record is refused behind it.",
     _TWO,
     distinct=1_755,
-    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    always=(*ALWAYS, *_OF_INSTANCES),
     sometimes=("a_zombie_is_fenced", "two_transactions_commit"),
     rules="kip98",
     lost=1,
@@ -45,6 +47,13 @@ KIP98_TAKEOVER = transaction_scenario(
             "takeover_aborts_under_the_old_epoch",
             breaks="every_open_transaction_is_known_to_its_coordinator",
             steps=8,
+            without=("fence_bump",),
+            bug="B10",
+        ),
+        Mutant(
+            "a_takeover_fences_nothing",
+            breaks="nothing_of_an_older_instance_takes_effect",
+            steps=9,
             without=("fence_bump",),
             bug="B10",
         ),
@@ -64,7 +73,7 @@ EPOCH_RECOVERY = transaction_scenario(
     "answered like the first request, and a fenced producer is told so.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
     distinct=188_345,
-    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    always=(*ALWAYS, *_OF_INSTANCES),
     sometimes=("a_zombie_is_fenced", "two_transactions_commit", "a_transaction_aborts"),
     changes={"transaction_version": 0},
     lost=2,
@@ -86,13 +95,14 @@ CRASH_AND_RESTART = transaction_scenario(
     "what was decided.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
     distinct=958_282,
-    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    always=(*ALWAYS, *_OF_INSTANCES),
     sometimes=("two_transactions_commit", "a_fence_aborts_what_a_crash_left_open"),
     crashes=2,
     lost=1,
     doubled=1,
     in_flight=2,
     mutants=(
+        fenced_by_its_own_copy(10),
         Mutant(
             "a_restart_aborts_under_the_old_epoch",
             breaks="only_what_was_asked_to_commit_is_committed",

@@ -1,6 +1,7 @@
 """Two transactions in a row, while messages of the first are still on their way."""
 
-from zombieproof.checker.scenario import VISIBLE, Mutant, transaction_scenario
+from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import fenced_by_its_own_copy
 from zombieproof.checker.transactions.state import Op
 
 TV0 = {"transaction_version": 0}
@@ -19,6 +20,7 @@ TWO_TRANSACTIONS = transaction_scenario(
     late=1,
     may_abort=1,
     mutants=(
+        fenced_by_its_own_copy(8),
         Mutant("a_late_end_decides_again", breaks="a_transaction_has_one_decision", steps=17, changes=TV0),
         Mutant(
             "a_late_end_ends_the_next_transaction", breaks="only_its_owner_ends_a_transaction", steps=14, changes=TV0
@@ -38,6 +40,7 @@ DELAYED_COMMIT = transaction_scenario(
     doubled=1,
     lost=1,
     mutants=(
+        fenced_by_its_own_copy(10),
         Mutant(
             "ends_without_their_own_epoch",
             breaks="only_what_was_asked_to_commit_is_committed",
@@ -60,6 +63,7 @@ DELAYED_ABORT = transaction_scenario(
     doubled=1,
     lost=1,
     mutants=(
+        fenced_by_its_own_copy(10),
         Mutant(
             "ends_without_their_own_epoch",
             breaks="an_acknowledged_commit_loses_nothing",
@@ -77,6 +81,7 @@ LATE_PRODUCE = transaction_scenario(
     "nobody owns.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=531,
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("a_transaction_commits", "a_transaction_aborts"),
     late=1,
     lost=1,
@@ -107,6 +112,7 @@ LATE_VERIFICATION = transaction_scenario(
     "The answer is yes, but it is not true any more.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
     distinct=58_483,
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("a_guard_is_out_while_a_marker_arrives", "a_transaction_commits", "a_transaction_aborts"),
     changes=TV0,
     doubled_batches=1,

@@ -1,0 +1,43 @@
+"""A batch is refused for a while, and those behind it are not."""
+
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import ANY_FIRST_SEQUENCE
+from zombieproof.checker.transactions.state import Op
+
+REFUSED_BATCH = transaction_scenario(
+    "refused_batch",
+    "Transaction version 0. Two batches of one partition are on their way when the leader has too few replicas in sync "
+    "for the first, and enough for the second. The second comes out of order, and both are sent again. Whatever comes "
+    "first, records are in the log in the order in which they were sent.",
+    (((Op.SEND_0, Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
+    distinct=4_211,
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
+    sometimes=("a_transaction_commits_behind_a_refusal", "two_transactions_commit"),
+    changes={"transaction_version": 0},
+    in_flight=2,
+    refused=2,
+    doubled_batches=1,
+    lost=1,
+    mutants=(
+        Mutant(
+            "a_given_up_batch_leaves_a_gap",
+            breaks="sequences_follow_each_other",
+            steps=9,
+            bounds={"late": 1},
+            known=ANY_FIRST_SEQUENCE,
+        ),
+        Mutant(
+            "a_later_batch_is_verified_first",
+            breaks="sequences_follow_each_other",
+            steps=11,
+            without=("guard_lowest_seq",),
+            bug="B36",
+        ),
+        Mutant(
+            "a_later_batch_is_taken_first",
+            breaks="sequences_follow_each_other",
+            steps=11,
+            without=("sequence_check",),
+        ),
+    ),
+)
