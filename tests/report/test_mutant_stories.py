@@ -24,6 +24,7 @@ WHY = {
         "a_late_end_ends_the_next_transaction": (
             "the transaction that is ended was opened by A.2, and this request is about A.1"
         ),
+        "a_late_marker_ends_the_next_transaction": "A.2 is committed on p0, although A has not asked to commit it",
     },
     "delayed_commit": {
         "ends_without_their_own_epoch": "A.2 is committed on p0, although A has not asked to commit it",
@@ -63,6 +64,9 @@ WHY = {
         ),
         "a_loaded_decision_is_not_driven": (
             "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0, p1; nobody sends its markers"
+        ),
+        "what_an_older_epoch_left_open_takes_a_new_record": (
+            "the late COMMIT marker (producer 0, epoch 1, coordinator epoch 0) to p0 is still on its way"
         ),
     },
     "waiting_questions": {
@@ -108,9 +112,11 @@ WHY = {
         "a_fence_raises_the_epoch_twice": (
             "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (row T6); the largest epoch is 5"
         ),
+        "an_unknown_identity_is_aborted_for_ever": "A is answered INVALID_PRODUCER_ID_MAPPING (row T4)",
     },
     "rotation_failover": {
         "a_rotation_is_forgotten_by_a_failover": "A is dead: a fatal error, it sends nothing any more",
+        "a_rotated_identity_is_compared_too_early": "A is dead: a fatal error, it sends nothing any more",
     },
     "forgotten_owner": {
         "its_next_batch_is_appended_unverified": "p0 has an open transaction of producer 1 that no coordinator lists",

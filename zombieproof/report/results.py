@@ -16,6 +16,7 @@ from zombieproof.report.mutants import Hunt
 from zombieproof.report.pages import COMMAND, Stale, table
 from zombieproof.report.runs import Run
 from zombieproof.report.screen import Screen
+from zombieproof.report.switches import section as section_of_switches
 from zombieproof.report.verification import Found
 
 PAGE = Path("docs/results.md")
@@ -41,7 +42,8 @@ class MissingMarkers(ValueError):
 
 def page(found: Found) -> str:
     """The whole page."""
-    return "\n".join([_HEAD, _scenarios(found), _mutants(found), _rows(found), _recordings(found), _answers(found)])
+    explored = [_scenarios(found), _mutants(found), section_of_switches(found.hunts, found.turns), _rows(found)]
+    return "\n".join([_HEAD, *explored, _recordings(found), _answers(found)])
 
 
 def _scenarios(found: Found) -> str:
