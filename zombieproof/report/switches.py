@@ -22,7 +22,7 @@ def section(hunts: Sequence[Hunt], turns: Sequence[Turn]) -> str:
     return (
         "## Switches\n\nWhat each switch of the [rules](rules.md) is good for here. A mutant *turns it alone* that "
         "takes no other switch away; *steps* is the length of their shortest story. To turn a switch is to take it "
-        "away where the rules of the scenario have it, and to add it where they have not: the scenario is the smallest "
+        "away where the rules of the scenario have it, and to add it where they have not: the scenario is a small one "
         "whose number of states is another one then. *Why not* says why one of the two is missing.\n\n"
         f"{table(_TITLES, rows)}"
     )
