@@ -160,7 +160,28 @@ WHY = {
             "A.2 is aborted on p0, although A was told that it is committed"
         ),
     },
+    "skipping_reader": {
+        "the_reader_runs_ahead_of_the_marker": (
+            "the read_committed reader delivers offset 0 of p0 (A.1, undecided) and stands at offset 1"
+        ),
+        "the_reader_skips_the_next_transaction": (
+            "the read_committed reader passes over offset 2 of p0 (A.2, committed)"
+        ),
+    },
+    "two_idempotent_producers": {
+        "the_new_leader_takes_a_batch_again": (
+            "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 already, "
+            "and sequence 1 would be next"
+        ),
+    },
+    "forgotten_by_2_4": {
+        "a_transaction_is_complete_without_its_marker": (
+            "p0 has an open transaction of producer 0 that no coordinator lists"
+        ),
+    },
+    "failed_fence": {"who_takes_the_id_gets_the_same_epoch": "B is now producer 0, epoch 0, and so is A"},
     "one_member": {
+        "a_marker_takes_the_guard_of_the_next_transaction": "A is dead: a fatal error, it sends nothing any more",
         "an_offset_commit_that_should_be_repeated_ends_the_member": (
             "A is dead: a fatal error, it sends nothing any more"
         ),

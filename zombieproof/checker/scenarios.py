@@ -23,6 +23,12 @@ from zombieproof.checker.transactions.scenarios.failover import (
     LEADER_FAILOVER,
     LEADERLESS_PARTITION,
 )
+from zombieproof.checker.transactions.scenarios.for_switches import (
+    FAILED_FENCE,
+    FORGOTTEN_BY_2_4,
+    SKIPPING_READER,
+    TWO_IDEMPOTENT_PRODUCERS,
+)
 from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PRODUCER
 from zombieproof.checker.transactions.scenarios.last_epoch import EXHAUSTED_FENCE, LAST_EPOCH
 from zombieproof.checker.transactions.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE, LATE_OFFSET_COMMIT
@@ -85,6 +91,10 @@ SCENARIOS: Mapping[str, Scenario] = {
         FIRST_SEQUENCE,
         EXHAUSTED_FENCE,
         LAST_EPOCH,
+        SKIPPING_READER,
+        TWO_IDEMPOTENT_PRODUCERS,
+        FORGOTTEN_BY_2_4,
+        FAILED_FENCE,
         VERSION_0_CRASH,
         VERSION_1_TAKEOVER,
         VERSION_0_FAILOVER,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from zombieproof.checker.engine.explore import Progress, Result, explore
-from zombieproof.checker.request import has_rules
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.switches import COUNTED, SMALL
 from zombieproof.model.rules import Rules, switches
@@ -46,9 +45,13 @@ def turned(rules: Rules, switch: str) -> Rules:
     return replace(rules, **{switch: 1 - getattr(rules, switch)})
 
 
+def _reads_rules(scenario: Scenario) -> bool:
+    return any(each.name == "rules" for each in fields(scenario.model(scenario.bounds).setup))
+
+
 def worth_turning(scenarios: Iterable[Scenario]) -> Iterator[tuple[str, Scenario]]:
     """Every switch with the scenario that it counts in; one that counts nowhere with each that is small."""
-    own = [scenario for scenario in scenarios if has_rules(scenario.setup(scenario.own_rules(), scenario.bounds))]
+    own = [scenario for scenario in scenarios if _reads_rules(scenario)]
     small = [scenario for scenario in own if 0 < scenario.distinct <= SMALL]
     for facts in switches():
         for scenario in own if facts.name in COUNTED else small:

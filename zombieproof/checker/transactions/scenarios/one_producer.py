@@ -45,11 +45,12 @@ ONE_MEMBER = transaction_scenario(
     "abort the first one, and does it again while the markers of the first are on their way. The group coordinator is "
     "told to ask again later, and so is the member.",
     ((_LOOP, _LOOP),),
-    distinct=1_313,
+    distinct=8_311,
     always=(*ALWAYS, "each_input_has_one_committed_output", "an_unrivalled_producer_is_never_fenced"),
     sometimes=("offsets_are_committed", "a_transaction_aborts"),
     grouped=1,
     late=1,
+    lost=1,
     may_abort=1,
     mutants=(
         Mutant(
@@ -57,6 +58,13 @@ ONE_MEMBER = transaction_scenario(
             breaks="an_unrivalled_producer_is_never_fenced",
             steps=15,
             without=("commit_retries_by_class",),
+        ),
+        Mutant(
+            "a_marker_takes_the_guard_of_the_next_transaction",
+            breaks="an_unrivalled_producer_is_never_fenced",
+            steps=19,
+            without=("guard_keep_same_epoch",),
+            bug="B32",
         ),
     ),
 )
