@@ -103,7 +103,9 @@ def gather(choice: Choice, root: Path | None) -> Found:
     if not found.interrupted:
         found.hunts, found.interrupted = hunt_all(list(SCENARIOS.values()), choice)
     if not found.interrupted:
-        found.turns, found.interrupted = turn_all(list(SCENARIOS.values()), choice)
+        # What a switch changes is told against a pinned number: of a scenario that has another one nothing is.
+        pinned = [run.checked.scenario for run in found.runs if verification.scenario_check(run).outcome == "ok"]
+        found.turns, found.interrupted = turn_all(pinned, choice)
     return found
 
 
