@@ -59,12 +59,13 @@ def test_a_clone_is_as_it_must_be_once_its_pages_are_written(run: Any, clone: Pa
     outcome = run("verify")
     assert outcome.code == 0
     assert "everything is as it must be" in outcome.out
-    parts = [line.split()[0] for line in outcome.out.splitlines() if line][:12]
+    parts = [line.split()[0] for line in outcome.out.splitlines() if line][:13]
     assert parts == [
         "part",
         *["scenario"] * 3,
         "mutants",
         "stories",
+        "switches",
         "rows",
         "recording",
         "recording",

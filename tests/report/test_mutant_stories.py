@@ -29,6 +29,7 @@ WHY = {
         "a_late_end_ends_the_next_transaction": (
             "the transaction that is ended was opened by A.2, and this request is about A.1"
         ),
+        "a_late_marker_ends_the_next_transaction": "A.2 is committed on p0, although A has not asked to commit it",
     },
     "delayed_commit": {
         "a_late_init_fences_its_own_producer": DEAD,
@@ -73,6 +74,9 @@ WHY = {
         ),
         "a_loaded_decision_is_not_driven": (
             "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0, p1; nobody sends its markers"
+        ),
+        "what_an_older_epoch_left_open_takes_a_new_record": (
+            "the late COMMIT marker (producer 0, epoch 1, coordinator epoch 0) to p0 is still on its way"
         ),
     },
     "waiting_questions": {
@@ -156,9 +160,11 @@ WHY = {
             "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (row T6); the largest epoch is 5"
         ),
         "a_new_producer_id_fences_nothing": "p0 has an open transaction of producer 0 that no coordinator lists",
+        "an_unknown_identity_is_aborted_for_ever": "A is answered INVALID_PRODUCER_ID_MAPPING (row T4)",
     },
     "rotation_failover": {
         "a_rotation_is_forgotten_by_a_failover": DEAD,
+        "a_rotated_identity_is_compared_too_early": DEAD,
     },
     "forgotten_owner": {
         "its_next_batch_is_appended_unverified": "p0 has an open transaction of producer 1 that no coordinator lists",
@@ -196,6 +202,98 @@ WHY = {
         ),
     },
     "two_phase_commit_ends": {"the_manager_never_gives_up": "resource manager 3 chooses to abort"},
+    "given_up_record": {
+        "an_abort_of_nothing_is_refused": "A is dead: a fatal error, it sends nothing any more",
+        "what_an_older_epoch_left_open_takes_a_new_record": "it is refused: INVALID_PRODUCER_EPOCH (row M2)",
+        "a_copy_of_a_marker_ends_the_next_transaction": (
+            "A.2 is aborted on p0, although A was told that it is committed"
+        ),
+    },
+    "skipping_reader": {
+        "the_reader_runs_ahead_of_the_marker": (
+            "the read_committed reader delivers offset 0 of p0 (A.1, undecided) and stands at offset 1"
+        ),
+        "the_reader_skips_the_next_transaction": (
+            "the read_committed reader passes over offset 2 of p0 (A.2, committed)"
+        ),
+    },
+    "two_idempotent_producers": {
+        "the_new_leader_takes_a_batch_again": (
+            "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 already, "
+            "and sequence 1 would be next"
+        ),
+    },
+    "forgotten_by_2_4": {
+        "a_transaction_is_complete_without_its_marker": (
+            "p0 has an open transaction of producer 0 that no coordinator lists"
+        ),
+    },
+    "failed_fence": {"who_takes_the_id_gets_the_same_epoch": "B is now producer 0, epoch 0, and so is A"},
+    "one_member": {
+        "a_marker_takes_the_guard_of_the_next_transaction": "A is dead: a fatal error, it sends nothing any more",
+        "an_offset_commit_that_should_be_repeated_ends_the_member": (
+            "A is dead: a fatal error, it sends nothing any more"
+        ),
+    },
+    "forgotten_id": {
+        "an_unknown_producer_aborts_for_ever": "A is answered INVALID_PRODUCER_ID_MAPPING (row NOT_KNOWN)",
+    },
+    "first_sequence": {
+        "a_transaction_begins_in_the_middle": (
+            "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
+        ),
+    },
+    "exhausted_fence": {
+        "a_fence_leaves_the_last_epoch_to_the_client": (
+            "p0 has an open transaction of producer 0 that no coordinator lists"
+        ),
+        "a_record_under_the_last_epoch_hangs": "p0 has an open transaction of producer 0 that no coordinator lists",
+    },
+    "last_epoch": {
+        "nothing_is_left_to_fence_under": (
+            "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (row X5); the largest epoch is 2"
+        ),
+    },
+    "version_0_crash": {
+        "a_restart_fences_nothing": "A is told that A.1 is committed, although it is aborted on p0",
+        "the_client_keeps_its_epoch": "A.1 is committed on p0, although A was told that it is aborted",
+    },
+    "version_1_takeover": {
+        "an_end_of_a_zombie_counts": "the transaction that is ended was opened by B.1, and this request is about A.1",
+        "a_zombie_splits_its_transaction": "A.1 is committed on p1, and aborted on p0",
+    },
+    "version_0_failover": {
+        "a_repeated_batch_makes_the_client_start_over": "A is dead: a fatal error, it sends nothing any more",
+        "a_loaded_decision_stays_half_done": (
+            "it finds x0 as PREPARE_COMMIT (producer 0, epoch 0), partitions p1; nobody sends its markers"
+        ),
+    },
+    "version_1_failover": {
+        "a_late_marker_of_a_deposed_coordinator_commits_the_next_transaction": (
+            "A.2 is committed on p1, although A has not asked to commit it"
+        ),
+    },
+    "version_0_expiration": {
+        "what_is_committed_is_told_as_aborted": "A is told that A.1 is aborted, although it is committed on p0",
+        "who_takes_the_id_has_the_same_epoch": "B is now producer 0, epoch 0, and so is A",
+    },
+    "version_1_timeout": {
+        "a_time_out_fences_nobody": "A.1 is decided again, and differently: first to abort, now to commit",
+        "nobody_is_asked": "p1 has an open transaction of producer 0 that no coordinator lists",
+    },
+    "version_0_leader_failover": {
+        "the_new_leader_trusts_an_answer_of_before": (
+            "p0 has an open transaction of producer 0 that no coordinator lists"
+        ),
+        "the_new_leader_remembers_no_sequence": (
+            "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 "
+            "already, and sequence 1 would be next"
+        ),
+    },
+    "version_1_every_fault": {
+        "init_keeps_the_epoch": "the transaction that is ended was opened by A.1, and this request is about A.2",
+        "a_marker_is_not_waited_for": "A.1 is aborted on p0, although A was told that it is committed",
+    },
     "two_phase_commit": {
         "commit_without_waiting_for_all": "resource manager 1 receives commit, and commits, although 0 aborted",
     },

@@ -6,6 +6,16 @@ from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.spark_sink.scenarios import SPARK_SCENARIOS
 from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
 from zombieproof.checker.transactions.scenarios.between_brokers import PRODUCER_ID_BLOCKS, WAITING_QUESTIONS
+from zombieproof.checker.transactions.scenarios.earlier_versions import (
+    VERSION_0_CRASH,
+    VERSION_0_EXPIRATION,
+    VERSION_0_FAILOVER,
+    VERSION_0_LEADER_FAILOVER,
+    VERSION_1_EVERY_FAULT,
+    VERSION_1_FAILOVER,
+    VERSION_1_TAKEOVER,
+    VERSION_1_TIMEOUT,
+)
 from zombieproof.checker.transactions.scenarios.exhaustion import EPOCH_EXHAUSTION, ROTATION_FAILOVER
 from zombieproof.checker.transactions.scenarios.expiration import FORGOTTEN_OWNER, ID_EXPIRATION, PRODUCER_EXPIRATION
 from zombieproof.checker.transactions.scenarios.failover import (
@@ -13,12 +23,25 @@ from zombieproof.checker.transactions.scenarios.failover import (
     LEADER_FAILOVER,
     LEADERLESS_PARTITION,
 )
+from zombieproof.checker.transactions.scenarios.for_switches import (
+    FAILED_FENCE,
+    FORGOTTEN_BY_2_4,
+    SKIPPING_READER,
+    TWO_IDEMPOTENT_PRODUCERS,
+)
 from zombieproof.checker.transactions.scenarios.given_up import GIVEN_UP_COMMIT
 from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PRODUCER
+from zombieproof.checker.transactions.scenarios.last_epoch import EXHAUSTED_FENCE, LAST_EPOCH
 from zombieproof.checker.transactions.scenarios.offsets import (
     CONSUME_TRANSFORM_PRODUCE,
     LATE_OFFSET_COMMIT,
     PLAIN_COMMIT,
+)
+from zombieproof.checker.transactions.scenarios.one_producer import (
+    FIRST_SEQUENCE,
+    FORGOTTEN_ID,
+    GIVEN_UP_RECORD,
+    ONE_MEMBER,
 )
 from zombieproof.checker.transactions.scenarios.one_transaction import ONE_TRANSACTION
 from zombieproof.checker.transactions.scenarios.operators import HANGING_TRANSACTION, STALE_LOOKUP
@@ -76,6 +99,24 @@ SCENARIOS: Mapping[str, Scenario] = {
         FORGOTTEN_OWNER,
         IDEMPOTENT_PRODUCER,
         READER,
+        GIVEN_UP_RECORD,
+        ONE_MEMBER,
+        FORGOTTEN_ID,
+        FIRST_SEQUENCE,
+        EXHAUSTED_FENCE,
+        LAST_EPOCH,
+        SKIPPING_READER,
+        TWO_IDEMPOTENT_PRODUCERS,
+        FORGOTTEN_BY_2_4,
+        FAILED_FENCE,
+        VERSION_0_CRASH,
+        VERSION_1_TAKEOVER,
+        VERSION_0_FAILOVER,
+        VERSION_1_FAILOVER,
+        VERSION_0_EXPIRATION,
+        VERSION_1_TIMEOUT,
+        VERSION_0_LEADER_FAILOVER,
+        VERSION_1_EVERY_FAULT,
         TWO_PHASE_COMMIT,
         TWO_PHASE_COMMIT_ENDS,
         *SPARK_SCENARIOS,

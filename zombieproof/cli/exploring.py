@@ -28,6 +28,7 @@ from zombieproof.traces.trace import TraceError
 
 if TYPE_CHECKING:
     from zombieproof.checker.checking import Checked, Request
+    from zombieproof.checker.turning import Turn
 
 _CGROUP_CPU: Final = Path("/sys/fs/cgroup/cpu.max")
 
@@ -227,6 +228,24 @@ def hunt_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Hunt],
         except KeyboardInterrupt:
             return hunts, True
     return hunts, False
+
+
+def turn_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Turn], bool]:
+    """Explore what turning each switch changes; also returns whether somebody interrupted it."""
+    from zombieproof.checker.turning import turn, worth_turning  # noqa: PLC0415  # Numba is loaded when it is needed
+
+    turns: list[Turn] = []
+    with watching() as watcher:
+        try:
+            for switch, scenario in worth_turning(scenarios):
+                watch = watcher.begin(f"{scenario.name}, {switch} turned", scenario.distinct)
+                found = turn(switch, scenario, workers=choice.workers, memory_bytes=choice.memory_bytes, progress=watch)
+                turns.append(found)
+                if turns[-1].result.interrupted:
+                    return turns[:-1], True
+        except KeyboardInterrupt:
+            return turns, True
+    return turns, False
 
 
 def examine_all(requests: Iterable[tuple[Scenario, Request]]) -> None:

@@ -22,7 +22,8 @@ class Template:
         condition, answer: of the hook; `parameters`, `arguments`, `refuses`: of the function that it asks.
         question: for tests/model/test_switches.py, with what comes out with the rule and without.
         cases: for tests/model/test_<name>.py: imports, arguments of the function, and what it says.
-        programs, options, always, breaks, steps, distinct: of the scenario; `about` is its story.
+        programs, options, always, breaks, steps, distinct: of the scenario; `about` is its story, and `turned` how many
+            distinct states it has without the rule.
         unkept: the promise at rest that the copied row keeps and its copy does not, because the copy sees less.
     """
 
@@ -44,6 +45,7 @@ class Template:
     breaks: str
     steps: int
     distinct: int
+    turned: int
     about: str
     unkept: str = ""
 
@@ -107,6 +109,7 @@ def test_an_older_epoch_ends_nothing_that_is_open(
         breaks="only_its_owner_ends_a_transaction",
         steps=12,
         distinct=3_408,
+        turned=3_412,
         about="Producer A is in a transaction when producer B takes the same transactional id and begins another one. "
         "The late end of A must not decide the transaction of B.",
         unkept="a_decided_transaction_is_complete",
@@ -150,6 +153,7 @@ def test_an_older_epoch_writes_nothing(producer_epoch: int, refused: bool) -> No
         breaks="epochs_never_go_down",
         steps=8,
         distinct=524,
+        turned=758,
         about="Producer A has sent a record when producer B takes the same transactional id. "
         "The late record of A must not be written behind what B has done.",
         unkept="what_is_open_can_time_out",
@@ -193,6 +197,7 @@ def test_an_older_coordinator_writes_no_marker(coordinator_epoch: int, refused: 
         breaks="epochs_never_go_down",
         steps=15,
         distinct=48_642,
+        turned=88_213,
         about="A coordinator is deposed and does not know it. "
         "Its marker arrives behind one of its successor, and must not be written.",
     ),
@@ -236,6 +241,11 @@ def {name}_refuses({template.parameters}) -> bool:
 def question_text(name: str, template: Template) -> str:
     """The entry of tests/model/test_switches.py."""
     return f'    "{name}": (\n{template.question}    ),\n'
+
+
+def count_text(name: str, template: Template) -> str:
+    """The entry of zombieproof/checker/switches.py."""
+    return f'    "{name}": Counted("{name}", {template.turned:_}),\n'
 
 
 def test_text(name: str, template: Template) -> str:

@@ -37,6 +37,7 @@ _RULES: Final = Path("zombieproof/model/rules.py")
 _SCENARIOS: Final = Path("zombieproof/checker/scenarios.py")
 _FAMILIES: Final = Path("zombieproof/checker/transactions/scenarios")
 _SWITCHES: Final = Path("tests/model/test_switches.py")
+_COUNTS: Final = Path("zombieproof/checker/switches.py")
 _GENERATED: Final = (Path("docs/rules.md"), Path("docs/trace-schema.json"))
 _REGENERATE: Final = (
     "from zombieproof.checker.scenarios import SCENARIOS; from zombieproof.report import rules_page; "
@@ -95,7 +96,7 @@ def clone_here(folder: Path) -> Path:
     Raises:
         WrongUsage: it lies in none.
     """
-    wanted = (_RULES, _SCENARIOS, _SWITCHES)
+    wanted = (_RULES, _SCENARIOS, _SWITCHES, _COUNTS)
     for root in (folder, *folder.parents):
         if all((root / path).is_file() for path in wanted):
             return root
@@ -116,6 +117,7 @@ def plan(root: Path, name: str, template: Template) -> list[Written]:
     _check_name(root, name)
     decision = Path("zombieproof/model/decisions") / template.file
     scenario, test = _FAMILIES / f"{name}.py", Path("tests/model") / f"test_{name}.py"
+    question, count = templates.question_text(name, template), templates.count_text(name, template)
     return [
         Written(_RULES, "the switch, off in every preset", _with_switch(root, name, template)),
         Written(
@@ -126,7 +128,10 @@ def plan(root: Path, name: str, template: Template) -> list[Written]:
         Written(scenario, "the scenario and its mutant", templates.scenario_text(name, template)),
         Written(_SCENARIOS, "the scenario is registered", _registered(root, name)),
         Written(test, "the condition, row by row", templates.test_text(name, template)),
-        Written(_SWITCHES, "the answer with the rule and without", _with_question(root, name, template)),
+        Written(_SWITCHES, "the answer with the rule and without", _in_table(root, _SWITCHES, "SWITCHES", question)),
+        Written(
+            _COUNTS, "how many states the scenario has without the rule", _in_table(root, _COUNTS, "COUNTED", count)
+        ),
     ]
 
 
@@ -197,16 +202,13 @@ def _registered(root: Path, name: str) -> str:
     return "".join(lines)
 
 
-def _with_question(root: Path, name: str, template: Template) -> str:
-    for node in _tree(root, _SWITCHES).body:
-        if (
-            isinstance(node, ast.AnnAssign)
-            and isinstance(node.value, ast.Dict)
-            and ast.unparse(node.target) == "SWITCHES"
-        ):
+def _in_table(root: Path, path: Path, table: str, text: str) -> str:
+    """The file with an entry at the end of a table."""
+    for node in _tree(root, path).body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict) and ast.unparse(node.target) == table:
             assert node.end_lineno is not None
-            return _inserted(root / _SWITCHES, node.end_lineno - 1, templates.question_text(name, template))
-    raise WrongUsage(f"{_SWITCHES} has no SWITCHES: the clone is not of this program's version")
+            return _inserted(root / path, node.end_lineno - 1, text)
+    raise WrongUsage(f"{path} has no {table}: the clone is not of this program's version")
 
 
 def _inserted(path: Path, line: int, text: str) -> str:

@@ -11,7 +11,7 @@ import typer
 
 import zombieproof
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.cli.exploring import Choice, explore_all, hunt_all, workers_of
+from zombieproof.cli.exploring import Choice, explore_all, hunt_all, turn_all, workers_of
 from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
 from zombieproof.report import diagrams, machines_page, results, rules_page, verification, verification_junit
 from zombieproof.report.answers import ANSWERS, meet_cases, replay_answers
@@ -23,9 +23,9 @@ from zombieproof.traces.trace import SCHEMA_PATH, schema_is_stale, write_schema
 
 HELP = """Verify all that this clone promises: `make check`.
 
-Every scenario is explored, every mutant is hunted, the recordings that ship are judged, the recorded answers that ship
-are replayed, Kafka's own cases are run, and diagrams and generated pages are compared with their sources. One table,
-one exit code.
+Every scenario is explored, every mutant is hunted, every switch of the rules is turned, the recordings that ship are
+judged, the recorded answers that ship are replayed, Kafka's own cases are run, and diagrams and generated pages are
+compared with their sources. One table, one exit code.
 
 \b
 Examples:
@@ -102,6 +102,10 @@ def gather(choice: Choice, root: Path | None) -> Found:
     found.runs, found.interrupted = explore_all(list(SCENARIOS.values()), choice)
     if not found.interrupted:
         found.hunts, found.interrupted = hunt_all(list(SCENARIOS.values()), choice)
+    if not found.interrupted:
+        # What a switch changes is told against a pinned number: of a scenario that has another one nothing is.
+        pinned = [run.checked.scenario for run in found.runs if verification.scenario_check(run).outcome == "ok"]
+        found.turns, found.interrupted = turn_all(pinned, choice)
     return found
 
 

@@ -16,6 +16,7 @@ from zombieproof.report.mutants import Hunt
 from zombieproof.report.pages import COMMAND, Stale, table
 from zombieproof.report.runs import Run
 from zombieproof.report.screen import Screen
+from zombieproof.report.switches import section as section_of_switches
 from zombieproof.report.verification import Found
 
 PAGE = Path("docs/results.md")
@@ -41,8 +42,8 @@ class MissingMarkers(ValueError):
 
 def page(found: Found) -> str:
     """The whole page."""
-    parts = (_scenarios, _open, _mutants, _rows, _recordings, _answers)
-    return "\n".join([_HEAD, *(part(found) for part in parts)])
+    explored = (_scenarios(found), _open(found), _mutants(found), section_of_switches(found.hunts, found.turns))
+    return "\n".join([_HEAD, *explored, _rows(found), _recordings(found), _answers(found)])
 
 
 def _scenarios(found: Found) -> str:

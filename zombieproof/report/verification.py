@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.report.answers import ANSWERS, CASES, Answers, Cases
@@ -18,7 +18,11 @@ from zombieproof.report.mutants import Hunt, exit_code_of
 from zombieproof.report.recordings import Recording
 from zombieproof.report.runs import Run
 from zombieproof.report.screen import Column, Screen, plural
+from zombieproof.report.switches import faults_of
 from zombieproof.traces.trace_file import format_trace, parse_trace
+
+if TYPE_CHECKING:
+    from zombieproof.checker.turning import Turn
 
 CheckOutcome = Literal["ok", "FAILED", "inconclusive", "not here"]
 
@@ -43,6 +47,7 @@ class Found:
 
     runs: list[Run] = field(default_factory=list)
     hunts: list[Hunt] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
     recordings: list[tuple[Recording, float]] = field(default_factory=list)
     answers: tuple[Answers, float] | None = None
     cases: tuple[Cases, float] | None = None
@@ -56,11 +61,13 @@ class Found:
 
 
 def checks_of(found: Found) -> Iterator[Check]:
-    """The lines about scenarios, mutants, rows, recordings, recorded answers and cases."""
+    """The lines about scenarios, mutants, switches, rows, recordings, recorded answers and cases."""
     yield from map(scenario_check, found.runs)
     if found.hunts:
         yield mutants_check(found.hunts)
         yield stories_check(found.hunts)
+    if found.turns:
+        yield switches_check(found.turns)
     if found.runs and all(run.checked.result.verdict == "holds" for run in found.runs):
         # An exploration that ended early has not taken every row that it could.
         yield rows_check(found)
@@ -115,6 +122,17 @@ def stories_check(hunts: Sequence[Hunt]) -> Check:
     faults = tuple(f"{run.name} ({run.rules}), line {each.line}: {each.fault}" for run, each in again if each.fault)
     said = f"{len(runs) - len(faults)} of {plural(len(runs), 'counterexample')} run again from their files"
     return Check("stories", "every mutant", "FAILED" if faults else "ok", said, time.perf_counter() - began, faults)
+
+
+def switches_check(turns: Sequence[Turn]) -> Check:
+    """Whether turning a switch changes the number of states where it is said to, and nowhere else that is small."""
+    faults = faults_of(turns)
+    counting, silent = (len({turn.switch for turn in turns if turn.counts is counts}) for counts in (True, False))
+    said = f"{counting} change a number of states, {silent} change none that is small, with a reason"
+    seconds = sum(turn.result.seconds for turn in turns)
+    open_ends = any(turn.result.verdict == "inconclusive" for turn in turns)
+    outcome: CheckOutcome = "FAILED" if faults else "inconclusive" if open_ends else "ok"
+    return Check("switches", "every switch", outcome, said, seconds, faults)
 
 
 def rows_check(found: Found) -> Check:

@@ -118,6 +118,8 @@ def time_out(state: State, setup: Setup, trail: Trail, k: int) -> bool:
         return False
     begin(trail, k)
     fences.time_out(txn, trail.pending, txn.producer_id, setup.rules, trail.effects, trail)
+    if trail.effects.error == Error.UNKNOWN_SERVER_ERROR:
+        state.ghost.insane = True
     carry_out(state, setup, trail, node, k, 0, False)
     drive(state, setup, trail, node, k)
     return True

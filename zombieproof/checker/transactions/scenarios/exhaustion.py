@@ -32,6 +32,12 @@ EPOCH_EXHAUSTION = transaction_scenario(
             changes={"transaction_version": 0},
             bounds={"epoch_max": 1, "late": 1, "timeouts": 0},
         ),
+        Mutant(
+            "an_unknown_identity_is_aborted_for_ever",
+            breaks="nobody_waits_for_ever",
+            steps=27,
+            without=("mapping_fatal",),
+        ),
     ),
 )
 
@@ -53,6 +59,13 @@ ROTATION_FAILOVER = transaction_scenario(
             breaks="an_unrivalled_producer_is_never_fenced",
             steps=22,
             without=("persist_prev_next",),
+        ),
+        Mutant(
+            "a_rotated_identity_is_compared_too_early",
+            breaks="an_unrivalled_producer_is_never_fenced",
+            steps=20,
+            without=("pending_first",),
+            bug="B29",
         ),
     ),
 )

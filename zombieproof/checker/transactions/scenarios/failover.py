@@ -42,6 +42,12 @@ COORDINATOR_FAILOVER = transaction_scenario(
             steps=13,
             without=("reload_drives_markers",),
         ),
+        Mutant(
+            "what_an_older_epoch_left_open_takes_a_new_record",
+            breaks="a_decided_transaction_is_driven_to_its_end",
+            steps=15,
+            without=("epoch_aware_ongoing",),
+        ),
     ),
 )
 

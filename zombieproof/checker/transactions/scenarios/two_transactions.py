@@ -25,6 +25,12 @@ TWO_TRANSACTIONS = transaction_scenario(
         Mutant(
             "a_late_end_ends_the_next_transaction", breaks="only_its_owner_ends_a_transaction", steps=14, changes=TV0
         ),
+        Mutant(
+            "a_late_marker_ends_the_next_transaction",
+            breaks="only_what_was_asked_to_commit_is_committed",
+            steps=15,
+            without=("marker_strict",),
+        ),
     ),
 )
 
