@@ -26,6 +26,7 @@ SCENARIO_KEYS = {
     "generated",
     "walks",
     "checkpoint",
+    "spilled",
     "depth",
     "seconds",
     "cpu_seconds",

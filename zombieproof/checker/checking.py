@@ -47,7 +47,7 @@ def check(
 
     Raises:
         UnknownMutant, UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
-        FolderRefused: the folder for checkpoints cannot be used, or its checkpoint not for this.
+        FolderRefused: the folder for checkpoints, or for what does not fit, cannot be used, or its checkpoint not.
     """
     request = request or Request()
     mutant = scenario.mutant(request.mutant) if request.mutant else None
@@ -71,6 +71,7 @@ def check(
             memory_bytes=request.memory_bytes,
             workers=request.workers,
             keeping=_keeping(scenario, request, bounds),
+            spill=request.spill,
             progress=progress,
             stop=stop,
         )

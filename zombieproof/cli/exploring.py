@@ -45,6 +45,7 @@ class Choice:
     memory_bytes: int | None = None
     walks: Walks | None = None
     keeping: Keeping | None = None
+    spill: Path | None = None
 
     def before(self) -> Choice:
         """The same before the change: without --with and --without, or else without --rules and --mutant."""
@@ -66,6 +67,7 @@ class Choice:
             memory_bytes=self.memory_bytes,
             walks=self.walks,
             keeping=self.keeping,
+            spill=self.spill,
         )
 
 
@@ -121,6 +123,21 @@ def keeping_of(folder: Path | None, every: float | None, *, resume: bool) -> Kee
     if every is not None and not 0 <= every < math.inf:
         raise WrongUsage(f"--checkpoint-every {every:g}: give seconds, 0 for each level")
     return Keeping(folder, EVERY_SECONDS if every is None else every, resume)
+
+
+def spill_of(folder: Path | None, choice: Choice) -> Path | None:
+    """The folder of --spill.
+
+    Raises:
+        WrongUsage: something is asked for that has nothing to spill, or cannot be kept beside it.
+    """
+    if folder is not None and choice.keeping is not None:
+        raise WrongUsage(
+            "--spill and --checkpoint: choose one; what is on disk of a spilled exploration is no checkpoint"
+        )
+    if folder is not None and choice.walks is not None:
+        raise WrongUsage("--spill and --simulate: choose one; walks keep nothing")
+    return folder
 
 
 def cores() -> int:

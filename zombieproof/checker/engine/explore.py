@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Final, Protocol
 
 from zombieproof.checker.engine.checkpoint import CheckpointFault, Checkpoints
@@ -23,6 +24,8 @@ from zombieproof.checker.engine.places import MOST_THREADS
 from zombieproof.checker.engine.result import Checkpoint, Counterexample, Judged, Progress, Result, Verdict
 from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.snapshots import keep, take_up
+from zombieproof.checker.engine.spill import Spill, SpillFault
+from zombieproof.checker.engine.spilling import SpillingSearch
 from zombieproof.checker.engine.storage import MIB, Memory, OutOfMemory
 
 __all__ = ["Counterexample", "Judged", "Progress", "Result", "Stop", "Verdict", "explore"]
@@ -55,6 +58,7 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     max_depth: int | None = None,
     max_states: int | None = None,
     keeping: Keeping | None = None,
+    spill: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     stop: Stop | None = None,
 ) -> Result:
@@ -71,11 +75,13 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
         max_states: distinct states after which it ends, inconclusive if there is more.
         keeping: where checkpoints are made, and whether to go on from one: then everything is as if the exploration
             had never been stopped. A checkpoint that cannot be written ends it, inconclusive.
+        spill: a folder for what does not fit into `memory_bytes`; with the same result. It is empty again afterwards. A
+            folder that takes no more ends the exploration, inconclusive. Not together with `keeping`.
         progress: called a few times a second.
         stop: asked a few times a second.
 
     Raises:
-        FolderRefused: the folder of `keeping` cannot be used, or its checkpoint not for this.
+        FolderRefused: the folder of `keeping`, or that of `spill`, cannot be used, or its checkpoint not for this.
         ValueError: a promise is unknown, or a limit makes no sense.
         LoweringError, LayoutError: the model cannot be compiled, or `setup` does not fit its record.
         ModelFault: the model uses an index outside its array.
@@ -83,11 +89,17 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     Ctrl-C ends the exploration with a partial result that says so.
     """
     _check(model, promises, workers, max_depth, max_states)
+    if keeping is not None and spill is not None:
+        raise ValueError("keeping and spill: give one; what is on disk of a spilled exploration is no checkpoint")
     judged = [p for p in model.promises if promises is None or p.name in promises]
     began = time.perf_counter()
-    search = Search(compiled(model), setup, [p.name for p in judged], Memory(memory_bytes), max_states)
+    kind = Search if spill is None else SpillingSearch
+    search = kind(compiled(model), setup, [p.name for p in judged], Memory(memory_bytes), max_states)
     clock = _Clock(began)
-    with _checkpoints(search, keeping, judged, max_states, max_depth) as checkpoints:
+    with (
+        _checkpoints(search, keeping, judged, max_states, max_depth) as checkpoints,
+        _spilling(search, spill) as spilled,
+    ):
         after_batch = _listener(search, clock, checkpoints, progress, stop)
         why: str | None = None
         interrupted = False
@@ -97,15 +109,17 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
             _levels(search, workers, max_depth, after_batch, _keeper(search, clock, checkpoints))
             if search.stopped and search.violated < 0:
                 why = f"the limit of {max_states:,} distinct states was reached"
-        except (_Ended, OutOfMemory, CheckpointFault) as ended:
+        except (_Ended, OutOfMemory, CheckpointFault, SpillFault) as ended:
             why = str(ended)
             interrupted = isinstance(ended, _Interrupted)
         except IndexError:
             raise index_fault(search, setup) from None
         except KeyboardInterrupt:
             why, interrupted = "interrupted", True
-        search.settle()
-        return replace(_result(search, judged, clock, why, interrupted), checkpoint=_last(checkpoints))
+        with contextlib.suppress(OutOfMemory, SpillFault):  # which has been said
+            search.settle()
+        result = _result(search, judged, clock, why, interrupted)
+        return replace(result, checkpoint=_last(checkpoints), spilled=spilled.report() if spilled else None)
 
 
 @contextlib.contextmanager
@@ -124,6 +138,16 @@ def _checkpoints(
     }
     with Checkpoints(keeping, search.engine.key, asked) as checkpoints:
         yield checkpoints
+
+
+@contextlib.contextmanager
+def _spilling(search: Search, folder: Path | None) -> Iterator[Spill | None]:
+    if folder is None or not isinstance(search, SpillingSearch):
+        yield None
+        return
+    with contextlib.closing(Spill(folder, search.engine.key)) as spill:
+        search.use(spill)
+        yield spill
 
 
 def _keeper(search: Search, clock: _Clock, checkpoints: Checkpoints | None) -> Callable[[], None]:

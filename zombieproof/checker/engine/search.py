@@ -173,11 +173,14 @@ class Search:
 
     def settle(self) -> None:
         """Make blocks of all that the last level has, and see which ways lead to what was found there."""
-        self._close()
-        self._into_block(1)
-        for promise, (level, index) in self._seen.items():
-            self.witnesses[promise] = self.levels.path(level, index)
-        self._seen.clear()
+        try:
+            self._close()
+            self._into_block(1)
+        finally:
+            for promise, (level, index) in self._seen.items():
+                if index < self.levels.count(level):
+                    self.witnesses[promise] = self.levels.path(level, index)
+            self._seen.clear()
 
     def _close(self) -> None:
         """Make a part of what the small buffer has kept."""
@@ -188,9 +191,8 @@ class Search:
     def _into_block(self, least: int) -> None:
         """Make a block of the parts that there are, if they have so many rows."""
         if sum(part.fill for part in self._parts) >= least:
-            block = self.shelf.block(self.levels.count(-1), self._parts)
-            self.put(block, self._parts)
-            self._parts.clear()
+            parts, self._parts = self._parts, []
+            self.put(self.shelf.block(self.levels.count(-1), parts), parts)
 
     def put(self, block: Block, parts: list[Part]) -> None:
         """Add a block, made of parts, to the last level."""
