@@ -25,6 +25,7 @@ from zombieproof.checker.engine.spill import Candidates, Spill, Store, borders
 from zombieproof.checker.engine.storage import Block, Part
 
 _SHARE_OF_TABLE: Final = 0.5
+_REGION_BYTES: Final = 64  # of a candidate, while its region is sorted
 
 
 class _Full(Exception):
@@ -128,6 +129,7 @@ class SpillingSearch(Search):
             candidates, self._candidates, self.active = self._candidates, None, active
             self.distinct, self.depth, self.max_states = known, depth, most
         self.bounds[:] = before.bounds
+        self.memory.check(candidates.count * (1 + _REGION_BYTES // REGIONS), "the end of a level")
         unfinished, self.stopped = (self.violated, self.culprit, self.stopped), False
         self.violated = -1
         waiting, waited = self.levels.blocks.pop(), self._following
