@@ -27,6 +27,7 @@ SCENARIO_KEYS = {
     "generated",
     "walks",
     "checkpoint",
+    "spilled",
     "depth",
     "seconds",
     "cpu_seconds",

@@ -65,7 +65,7 @@ def check(
 
     Raises:
         UnknownMutant, UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
-        FolderRefused: the folder for checkpoints cannot be used, or its checkpoint not for this.
+        FolderRefused: the folder for checkpoints, or for what does not fit, cannot be used, or its checkpoint not.
         Malformed: there is no such reduction, or walks were to be reduced.
     """
     request = request or Request()
@@ -87,6 +87,7 @@ def check(
             memory_bytes=request.memory_bytes,
             workers=request.workers,
             keeping=_keeping(scenario, request, bounds),
+            spill=request.spill,
             progress=progress,
             stop=stop,
         )

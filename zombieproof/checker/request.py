@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from zombieproof.checker.engine.folder import Keeping
 from zombieproof.checker.scenario import Mutant, Scenario, options_of_changes, rules_in_words
@@ -30,8 +31,8 @@ class Walks:
 class Request:
     """How to check: everything that the command line can choose.
 
-    `mutant` is the name of one; `reduce` names reductions (`engine.reductions`). `keeping`: checkpoints are made, and
-    what they are of is added by `checking.check`.
+    `mutant` is the name of one; `reduce` names reductions (`engine.reductions`). `spill`: a folder for what does not
+    fit into memory. `keeping`: checkpoints are made, and what they are of is added by `checking.check`.
     """
 
     rules: str = ""
@@ -44,6 +45,7 @@ class Request:
     walks: Walks | None = None
     keeping: Keeping | None = None
     reduce: tuple[str, ...] = ()
+    spill: Path | None = None
 
 
 def chosen(scenario: Scenario, request: Request) -> tuple[Rules, dict[str, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,7 +13,7 @@ import typer
 from zombieproof.checker.engine.folder import EVERY_SECONDS
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, keeping_of, walks_of, workers_of
+from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, keeping_of, spill_of, walks_of, workers_of
 from zombieproof.cli.scenarios import list_scenarios
 from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes, reductions_of
 from zombieproof.model.rules import switches
@@ -45,6 +46,7 @@ Examples:
   zombieproof check zombie_takeover --checkpoint kept/ --resume
   zombieproof check producer_id_blocks --reduce symmetry
   zombieproof check zombie_takeover --simulate 60 --swarm
+  zombieproof check zombie_takeover --memory 2G --spill /large/disk/
   zombieproof check --mutants          does each mutant break what it must?
   zombieproof check --format junit > checks.xml
 """
@@ -144,6 +146,10 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             "Where nothing can be reduced that is said, and all are explored",
         ),
     ] = "",
+    spill: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="put what is beyond --memory there, on a disk, until the end: same results"),
+    ] = None,
     listing: Annotated[bool, typer.Option("--list", help="list what could be checked, and explore nothing")] = False,
 ) -> int:
     """Run the command."""
@@ -165,6 +171,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     )
     if choice.walks is not None and choice.reduce:
         raise WrongUsage("--simulate and --reduce: choose one; walks at random are not reduced")
+    choice = replace(choice, spill=spill_of(spill, choice))
     chosen = choose(names or (), choice)
     if choice.keeping is not None:
         _check_keeping(chosen, choice, changes=mutants or comparing)
@@ -212,7 +219,10 @@ def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief:
 
 
 def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, output: Path | None) -> int:
-    if choice != Choice(workers=choice.workers, memory_bytes=choice.memory_bytes) or output is not None:
+    if (
+        choice != Choice(workers=choice.workers, memory_bytes=choice.memory_bytes, spill=choice.spill)
+        or output is not None
+    ):
         raise WrongUsage(
             "--mutants explores each mutant as it is pinned: "
             "leave rules, bounds, --mutant, --simulate, --reduce and -o away"

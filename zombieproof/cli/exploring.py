@@ -47,6 +47,7 @@ class Choice:
     walks: Walks | None = None
     keeping: Keeping | None = None
     reduce: tuple[str, ...] = ()
+    spill: Path | None = None
 
     def before(self) -> Choice:
         """The same before the change: without --with and --without, or else without --rules and --mutant."""
@@ -69,6 +70,7 @@ class Choice:
             walks=self.walks,
             keeping=self.keeping,
             reduce=self.reduce,
+            spill=self.spill,
         )
 
 
@@ -127,6 +129,21 @@ def keeping_of(folder: Path | None, every: float | None, *, resume: bool) -> Kee
     if every is not None and not 0 <= every < math.inf:
         raise WrongUsage(f"--checkpoint-every {every:g}: give seconds, 0 for each level")
     return Keeping(folder, EVERY_SECONDS if every is None else every, resume)
+
+
+def spill_of(folder: Path | None, choice: Choice) -> Path | None:
+    """The folder of --spill.
+
+    Raises:
+        WrongUsage: something is asked for that has nothing to spill, or cannot be kept beside it.
+    """
+    if folder is not None and choice.keeping is not None:
+        raise WrongUsage(
+            "--spill and --checkpoint: choose one; what is on disk of a spilled exploration is no checkpoint"
+        )
+    if folder is not None and choice.walks is not None:
+        raise WrongUsage("--spill and --simulate: choose one; walks keep nothing")
+    return folder
 
 
 def cores() -> int:

@@ -22,7 +22,7 @@ def as_json(runs: Iterable[Run]) -> str:
 def run_data(run: Run) -> dict[str, Any]:
     """One scenario. `holds` of a promise is null where the exploration ended before that was known."""
     result = run.checked.result
-    kept = result.checkpoint
+    kept, spilled = result.checkpoint, result.spilled
     return {
         "name": run.name,
         "rules": run.rules,
@@ -39,6 +39,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "violated": violation_data(run),
         "open": open_data(run),
         "coverage": coverage_data(run),
+        "spilled": spilled and {"most_bytes": spilled.most_bytes, "written_bytes": spilled.written_bytes},
         "checkpoint": kept and {"folder": str(kept.folder), "depth": kept.depth, "resumed": kept.resumed},
         "reduction": reduction_data(run),
     }

@@ -75,6 +75,11 @@ def show_remarks(screen: Screen, run: Run) -> None:
         show_reduction(screen, run, run.checked.reduced)
     if result.verdict == "inconclusive":
         screen.say(f"{run.name} is inconclusive: {result.why}", "yellow")
+    if result.spilled is not None:
+        most, written = (amount / 2**20 for amount in (result.spilled.most_bytes, result.spilled.written_bytes))
+        screen.say(
+            f"{run.name}: up to {most:,.0f} MiB were in {result.spilled.folder}, of {written:,.0f} MiB written there"
+        )
     if result.checkpoint is not None:
         _show_checkpoint(screen, run, result.checkpoint)
     if not run.checked.is_pinned or result.verdict != "holds" or result.distinct == scenario.distinct:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from zombieproof.checker.engine.checkpoint import MANIFEST
-from zombieproof.checker.engine.explore import Result, explore
+from zombieproof.checker.engine.explore import Progress, Result, explore
 from zombieproof.checker.engine.folder import LOCK, Folder, FolderRefused, Keeping
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.search import Search
@@ -57,7 +57,7 @@ def stopped(model: Model, setup: object, folder: Path, depth: int, **limits: Any
 
 
 def test_a_promise_that_needs_the_whole_graph_is_not_kept(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="everybody_ends needs the whole graph of states, which a checkpoint does not"):
+    with pytest.raises(ValueError, match="everybody_ends needs the whole graph of states, which neither a checkpoint"):
         explore(two_phase_commit(3), Rules(), keeping=each_level(tmp_path))
 
 
@@ -111,6 +111,24 @@ def test_what_ended_for_lack_of_memory_goes_on_with_more(coins: Model, house: Ho
     little = explore(coins, house(), keeping=going_on(tmp_path), memory_bytes=1)
     assert (little.verdict, little.checkpoint and little.checkpoint.depth) == ("inconclusive", 6)
     assert facts(explore(coins, house(), keeping=going_on(tmp_path))) == facts(explore(coins, house()))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_leaves_the_last_checkpoint(workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zombieproof.checker.engine.explore._PROGRESS_SECONDS", 0.0)
+    levels: list[int] = []
+
+    def interrupt(now: Progress) -> None:
+        levels.append(now.checkpoint)
+        if now.depth >= 6:
+            raise KeyboardInterrupt
+
+    model = two_phase_commit(6)
+    ended = explore(model, Rules(), keeping=each_level(tmp_path), progress=interrupt, workers=workers)
+    assert ended.interrupted
+    assert ended.checkpoint is not None
+    assert ended.checkpoint.depth == levels[-1] == 6
+    assert facts(explore(model, Rules(), keeping=going_on(tmp_path))) == facts(explore(model, Rules()))
 
 
 def test_between_two_checkpoints_passes_the_time_that_was_asked(coins: Model, house: Houses, tmp_path: Path) -> None:

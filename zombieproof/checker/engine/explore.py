@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Final, Protocol
 
 from zombieproof.checker.engine.checkpoint import CheckpointFault, Checkpoints
@@ -25,6 +26,8 @@ from zombieproof.checker.engine.recording import RecordingSearch
 from zombieproof.checker.engine.result import Checkpoint, Counterexample, Judged, Progress, Result, Verdict
 from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.snapshots import keep, take_up
+from zombieproof.checker.engine.spill import Spill, SpillFault
+from zombieproof.checker.engine.spilling import SpillingSearch
 from zombieproof.checker.engine.storage import MIB, Memory, OutOfMemory
 
 __all__ = ["Counterexample", "Judged", "Progress", "Result", "Stop", "Verdict", "explore"]
@@ -57,6 +60,7 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     max_depth: int | None = None,
     max_states: int | None = None,
     keeping: Keeping | None = None,
+    spill: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
     stop: Stop | None = None,
 ) -> Result:
@@ -73,11 +77,13 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
         max_states: distinct states after which it ends, inconclusive if there is more.
         keeping: where checkpoints are made, and whether to go on from one: then everything is as if the exploration
             had never been stopped. A checkpoint that cannot be written ends it, inconclusive.
+        spill: a folder for what does not fit into `memory_bytes`; with the same result. It is empty again afterwards. A
+            folder that takes no more ends the exploration, inconclusive. Not together with `keeping`.
         progress: called a few times a second.
         stop: asked a few times a second.
 
     Raises:
-        FolderRefused: the folder of `keeping` cannot be used, or its checkpoint not for this.
+        FolderRefused: the folder of `keeping`, or that of `spill`, cannot be used, or its checkpoint not for this.
         ValueError: a promise is unknown, or a limit makes no sense.
         LoweringError, LayoutError: the model cannot be compiled, or `setup` does not fit its record.
         ModelFault: the model uses an index outside its array.
@@ -85,17 +91,22 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     Ctrl-C ends the exploration with a partial result that says so.
     """
     _check(model, promises, workers, max_depth, max_states)
+    if keeping is not None and spill is not None:
+        raise ValueError("keeping and spill: give one; what is on disk of a spilled exploration is no checkpoint")
     judged = [p for p in model.promises if promises is None or p.name in promises]
     began = time.perf_counter()
-    if keeping is not None and (owing := [p.name for p in judged if p.kind == "leads_to"]):
+    if (keeping is not None or spill is not None) and (owing := [p.name for p in judged if p.kind == "leads_to"]):
         raise FolderRefused(
-            f"{', '.join(owing)} needs the whole graph of states, which a checkpoint does not hold; give no folder for "
-            "checkpoints, or judge other promises only"
+            f"{', '.join(owing)} needs the whole graph of states, which neither a checkpoint holds nor what is spilled; "
+            "give no folder, or judge other promises only"
         )
-    search = _search(model, setup, judged, Memory(memory_bytes), max_states)
+    search = _search(model, setup, judged, Memory(memory_bytes), max_states, spills=spill is not None)
     owed: list[Debt] = []
     clock = _Clock(began)
-    with _checkpoints(search, keeping, judged, max_states, max_depth) as checkpoints:
+    with (
+        _checkpoints(search, keeping, judged, max_states, max_depth) as checkpoints,
+        _spilling(search, spill) as spilled,
+    ):
         after_batch = _listener(search, clock, checkpoints, progress, stop)
         why: str | None = None
         interrupted = False
@@ -108,24 +119,28 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
             elif isinstance(search, RecordingSearch) and search.owing and search.violated < 0:
                 search.settle()
                 owed = debts(search)
-        except (_Ended, OutOfMemory, CheckpointFault) as ended:
+        except (_Ended, OutOfMemory, CheckpointFault, SpillFault) as ended:
             why = str(ended)
             interrupted = isinstance(ended, _Interrupted)
         except IndexError:
             raise index_fault(search, setup) from None
         except KeyboardInterrupt:
             why, interrupted = "interrupted", True
-        search.settle()
-        return replace(_result(search, judged, clock, owed, why, interrupted), checkpoint=_last(checkpoints))
+        with contextlib.suppress(OutOfMemory, SpillFault):  # which has been said
+            search.settle()
+        result = _result(search, judged, clock, owed, why, interrupted)
+        return replace(result, checkpoint=_last(checkpoints), spilled=spilled.report() if spilled else None)
 
 
-def _search(model: Model, setup: object, judged: list[Promise], memory: Memory, max_states: int | None) -> Search:
+def _search(  # what a search is made of
+    model: Model, setup: object, judged: list[Promise], memory: Memory, max_states: int | None, *, spills: bool
+) -> Search:
     """Return a search that notes what is owed, if it is asked what the model leads to, else one that need not."""
     names = [promise.name for promise in judged]
     owing = [promise.name for promise in judged if promise.kind == "leads_to"]
-    if not owing:
-        return Search(compiled(model), setup, names, memory, max_states)
-    return RecordingSearch(compiled(model), setup, names, memory, max_states, owing)
+    if owing:
+        return RecordingSearch(compiled(model), setup, names, memory, max_states, owing)
+    return (SpillingSearch if spills else Search)(compiled(model), setup, names, memory, max_states)
 
 
 @contextlib.contextmanager
@@ -144,6 +159,16 @@ def _checkpoints(
     }
     with Checkpoints(keeping, search.engine.key, asked) as checkpoints:
         yield checkpoints
+
+
+@contextlib.contextmanager
+def _spilling(search: Search, folder: Path | None) -> Iterator[Spill | None]:
+    if folder is None or not isinstance(search, SpillingSearch):
+        yield None
+        return
+    with contextlib.closing(Spill(folder, search.engine.key)) as spill:
+        search.use(spill)
+        yield spill
 
 
 def _keeper(search: Search, clock: _Clock, checkpoints: Checkpoints | None) -> Callable[[], None]:

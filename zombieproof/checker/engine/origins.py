@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -53,6 +53,44 @@ class Origins:
     def pieces(self) -> tuple[Any, Any, Any]:
         """Return what `read` takes: sizes, bits, actions."""
         return np.array([self.first, self.count, self.bits.nbytes], np.int64), self.bits, self.actions
+
+
+class Readable(Protocol):
+    """A file that is read at any place."""
+
+    def array(self, place: int, count: int, dtype: Any) -> Any:
+        """Return an array that begins there."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOrigins:
+    """`Origins` that are read when they are asked for."""
+
+    store: Readable
+    place: int
+    first: int
+    count: int
+    bits: int
+    actions: Any
+
+    nbytes = 0
+
+    def of(self, place: int) -> tuple[int, int]:
+        """Return parent and action of a state."""
+        return self.read().of(place)
+
+    def whole(self) -> tuple[Any, Any]:
+        """Return parents and actions of all."""
+        return self.read().whole()
+
+    def pieces(self) -> tuple[Any, Any, Any]:
+        """Return what `origins.read` takes."""
+        return self.read().pieces()
+
+    def read(self) -> Origins:
+        """Read them."""
+        bits = self.store.array(self.place, self.bits, np.uint8)
+        return Origins(self.first, self.count, bits, self.store.array(self.place + self.bits, self.count, self.actions))
 
 
 def read(content: Any, most: int) -> Iterator[Origins]:

@@ -60,6 +60,15 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Spilled:
+    """What an exploration had on disk: its folder, the most bytes at the end of a level, and all that were written."""
+
+    folder: Path
+    most_bytes: int
+    written_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What an exploration found.
 
@@ -87,6 +96,7 @@ class Result:
             is 0: nobody knows which states were there before.
         interrupted: the exploration was ended by Ctrl-C or `stop`; everything above is what was known by then.
         checkpoint: the last checkpoint, where some were asked for and one stands.
+        spilled: what was on disk, where a folder for that was given.
     """
 
     verdict: Verdict
@@ -110,3 +120,4 @@ class Result:
     interrupted: bool
     walks: int = 0
     checkpoint: Checkpoint | None = None
+    spilled: Spilled | None = None

@@ -8,22 +8,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 
 from zombieproof.checker.engine import places as k
+from zombieproof.checker.engine.batches import Filled, Place, Share, taken
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.model import Kind
 from zombieproof.checker.engine.origins import origins
-from zombieproof.checker.engine.places import Parents, States, Surroundings
+from zombieproof.checker.engine.places import Parents, Surroundings
 from zombieproof.checker.engine.storage import MIB, Block, Buffer, Levels, Memory, Part, Shelf, Table
 
 JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, "at_rest": k.AT_REST, "leads_to": 0}
 """What `tally` says of a promise that is judged, state by state."""
 
-_T = TypeVar("_T")
 _BATCH_SECONDS: Final = 0.1
 _BATCH_BYTES: Final = 16 * MIB
 _WORTH_A_THREAD_SECONDS: Final = 0.0025
@@ -40,33 +39,6 @@ _NO_LIMIT: Final = np.iinfo(np.int64).max
 _NO_BLOCK: Final = Block(
     0, 0, origins(np.empty(0, np.uint32), np.empty(0, np.uint16), 1), np.empty(0, np.uint8), np.zeros((1, 2), np.int64)
 )
-
-
-@dataclass(slots=True)
-class Filled:
-    """A buffer on its way through the phases, with its counters, and the units that its parents were unpacked from."""
-
-    buffer: Buffer
-    tally: Any
-    units: tuple[int, int]
-
-
-@dataclass(slots=True)
-class Place:
-    """Where one thread expands: what a step needs, and room for parents."""
-
-    around: Surroundings
-    parents: States
-
-
-@dataclass(slots=True)
-class Share:
-    """What one thread deduplicates: its regions, in all buffers of a batch; `buffer` is where it is."""
-
-    owner: int
-    tally: Any
-    buffer: int = 0
-    fresh: list[int] = field(default_factory=list)
 
 
 class Search:
@@ -176,11 +148,14 @@ class Search:
 
     def settle(self) -> None:
         """Make blocks of all that the last level has, and see which ways lead to what was found there."""
-        self._close()
-        self._into_block(1)
-        for promise, (level, index) in self._seen.items():
-            self.witnesses[promise] = self.levels.path(level, index)
-        self._seen.clear()
+        try:
+            self._close()
+            self._into_block(1)
+        finally:
+            for promise, (level, index) in self._seen.items():
+                if index < self.levels.count(level):
+                    self.witnesses[promise] = self.levels.path(level, index)
+            self._seen.clear()
 
     def _close(self) -> None:
         """Make a part of what the small buffer has kept."""
@@ -191,9 +166,8 @@ class Search:
     def _into_block(self, least: int) -> None:
         """Make a block of the parts that there are, if they have so many rows."""
         if sum(part.fill for part in self._parts) >= least:
-            block = self.shelf.block(self.levels.count(-1), self._parts)
-            self.put(block, self._parts)
-            self._parts.clear()
+            parts, self._parts = self._parts, []
+            self.put(self.shelf.block(self.levels.count(-1), parts), parts)
 
     def put(self, block: Block, parts: list[Part]) -> None:
         """Add a block, made of parts, to the last level."""
@@ -301,14 +275,14 @@ class Search:
     def _expand(self, block: Block, owners: int, first: int, last: int) -> list[Filled]:
         """Expand some units into as many buffers as they need."""
         filled = []
-        place = _taken(self._idle) or self._one_more()
+        place = taken(self._idle) or self._one_more()
         is_finished = True
         while first < last and is_finished:
             there = self._unpacked(block, first, last, place)
             units = first, int(there[k.UNIT])
             parent, rows, first = 0, int(there[k.LAST]), units[1]
             while parent < rows and is_finished:
-                buffer = _taken(self._buffers) or self.shelf.buffer(_LARGE_BUFFER)
+                buffer = taken(self._buffers) or self.shelf.buffer(_LARGE_BUFFER)
                 tally = self._tally()
                 tally[k.PARENT], tally[k.LAST], tally[k.BASE] = parent, rows, there[k.BASE]
                 tally[k.OWNERS] = owners
@@ -422,11 +396,3 @@ class Search:
     def coverage(self) -> Any:
         """Counts of moves by machine, state and event, over all threads."""
         return sum(place.around.coverage for place in self._places)
-
-
-def _taken(pool: deque[_T]) -> _T | None:
-    """Take one of what threads share, if there is one: between a look and a grasp another may take the last."""
-    try:
-        return pool.pop()
-    except IndexError:
-        return None

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
-from zombieproof.checker.engine.origins import Origins, origins
+from zombieproof.checker.engine.origins import Origins, StoredOrigins, origins
 from zombieproof.checker.engine.packing import most_bytes, unit_rows
 from zombieproof.checker.engine.places import BUCKET, REGION_BITS, REGIONS, Candidates, Kept, States, words_of_bits
 
@@ -116,8 +116,7 @@ class Table:
         """
         size = self.slots.nbytes
         region_bytes = size // REGIONS
-        width = self.slots.shape[1]
-        width = 2 * width if size < _DOUBLES_BELOW else -(-width * _GROWS_BY[0] // _GROWS_BY[1] // BUCKET) * BUCKET
+        width = self._next_width()
         self._memory.check(8 * REGIONS * width - size + region_bytes, f"a table of {REGIONS * width:,} fingerprints")
         area = self._memory.area(8 * REGIONS * width)
         slots: Any = np.frombuffer(area, np.uint64).reshape(REGIONS, width)
@@ -125,6 +124,23 @@ class Table:
             rehash(self.slots, slots, region)
             self._give_back(region * region_bytes, (region + 1) * region_bytes)
         self.slots, self._area = slots, area
+
+    def _next_width(self) -> int:
+        width: int = self.slots.shape[1]
+        return (
+            2 * width
+            if self.slots.nbytes < _DOUBLES_BELOW
+            else -(-width * _GROWS_BY[0] // _GROWS_BY[1] // BUCKET) * BUCKET
+        )
+
+    def next_bytes(self) -> int:
+        """Return what the table takes after it has grown."""
+        return 8 * REGIONS * self._next_width()
+
+    def clear(self) -> None:
+        """Forget all fingerprints, and keep the size."""
+        self.slots[:] = 0
+        self.used[:] = 0
 
     def _give_back(self, first: int, last: int) -> None:
         """Give the pages back that end between two places of the old table."""
@@ -155,7 +171,7 @@ class Block:
 
     base: int
     fill: int
-    origins: Origins
+    origins: Origins | StoredOrigins
     packed: Any = None
     units: Any = None
 
