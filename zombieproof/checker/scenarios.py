@@ -16,6 +16,7 @@ from zombieproof.checker.transactions.scenarios.failover import (
 from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PRODUCER
 from zombieproof.checker.transactions.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE, LATE_OFFSET_COMMIT
 from zombieproof.checker.transactions.scenarios.one_transaction import ONE_TRANSACTION
+from zombieproof.checker.transactions.scenarios.progress import ALL_COMES_TO_AN_END, MUTUAL_FENCING
 from zombieproof.checker.transactions.scenarios.reader import READER
 from zombieproof.checker.transactions.scenarios.takeover import (
     CRASH_AND_RESTART,
@@ -62,6 +63,8 @@ SCENARIOS: Mapping[str, Scenario] = {
         FORGOTTEN_OWNER,
         IDEMPOTENT_PRODUCER,
         READER,
+        MUTUAL_FENCING,
+        ALL_COMES_TO_AN_END,
         TWO_PHASE_COMMIT,
         TWO_PHASE_COMMIT_ENDS,
         *SPARK_SCENARIOS,

@@ -43,6 +43,8 @@ def step(state: State, setup: Setup, trail: Trail, c: int, abort_instead: bool) 
         return not abort_instead and _start(state, setup, trail, c)
     if client.txn >= setup.bounds.transactions[c]:
         return False
+    if client.state == ProducerState.FATAL_ERROR and setup.bounds.restarts == 1:
+        return not abort_instead and restart(state, c)
     op = next_op(setup, client, c)
     if abort_instead and (op != Op.COMMIT or setup.bounds.may_abort == 0):
         return False
@@ -221,8 +223,14 @@ def crash(state: State, c: int) -> bool:
     if not client.alive or client.state == ProducerState.FATAL_ERROR:
         return False
     state.budget.crashes -= 1
-    network.hang_up(state, c)
     client.txn += 1 if calls.has_transaction(client) else 0
+    return restart(state, c)
+
+
+def restart(state: State, c: int) -> bool:
+    """A new instance takes the place of client `c`, and knows nothing; it begins its transaction from the start."""
+    client = state.clients[c]
+    network.hang_up(state, c)
     calls.forget(client)
     client.alive = False
     client.node = 0

@@ -336,7 +336,8 @@ class Bounds:
     `keep_refused_copies` switch a reduction off (see ``network``), to show that it changes no verdict. With
     `appends_travel` an append to the transaction log is a step of its own, and so is its outcome. With
     `verification_queue` leaders send their questions to coordinators one request after the other. `id_blocks` is how
-    many producer ids the controller hands out at a time; with 0 they are counted.
+    many producer ids the controller hands out at a time; with 0 they are counted. With `restarts` an instance that is
+    fenced is started anew by whoever supervises it, and begins its transaction again (see ``epochs``).
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -354,6 +355,7 @@ class Bounds:
     appends_travel: int = 0
     verification_queue: int = 0
     id_blocks: int = 0
+    restarts: int = 0
 
 
 @dataclass(slots=True)
