@@ -24,12 +24,12 @@ import numpy as np
 
 from zombieproof.checker.engine import explore as exploring
 from zombieproof.checker.engine import fingerprints, places, search
+from zombieproof.checker.engine.batches import Place
 from zombieproof.checker.engine.compiled import Engine, compiled, keys
 from zombieproof.checker.engine.hosts import CompiledHost
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.recording import RecordingSearch
 from zombieproof.checker.engine.result import Result
-from zombieproof.checker.engine.search import Place
 from zombieproof.checker.engine.storage import Block, Buffer, Memory
 from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS

@@ -108,6 +108,9 @@ def test_every_promise_is_judged_somewhere_and_broken_by_a_mutant() -> None:
     always = {name for name, promise in IN_STATES.items() if promise.kind == "always"}
     assert {name for scenario in OF_TRANSACTIONS for name in scenario.always} == always
     assert {mutant.breaks for _, mutant in MUTANTS} >= always
+    leads_to = {name for name, promise in IN_STATES.items() if promise.kind == "leads_to"}
+    assert {name for scenario in OF_TRANSACTIONS for name in scenario.leads_to} == leads_to
+    assert {mutant.breaks for _, mutant in MUTANTS} >= leads_to
 
 
 def test_every_scenario_has_a_sometimes_and_a_mutant() -> None:

@@ -201,6 +201,15 @@ WHY = {
             "the read_committed reader delivers offset 0 of p0 (B.1, aborted) and stands at offset 1"
         ),
     },
+    "all_comes_to_an_end": {
+        "a_marker_is_refused_for_ever": "it is refused: INVALID_PRODUCER_EPOCH (row M2)",
+        "a_producer_waits_for_ever": "A is answered CONCURRENT_TRANSACTIONS (row T3), and asks again",
+        "an_abandoned_transaction_stays_open": "Then, for ever: nothing. Nobody has to act any more.",
+        "readers_wait_for_ever": "p0 has no leader: it is taken off the list of x0 without a marker",
+    },
+    "mutual_fencing": {
+        "two_instances_fence_each_other_for_ever": "B is answered PRODUCER_FENCED (row T5)",
+    },
     "two_phase_commit_ends": {"the_manager_never_gives_up": "resource manager 3 chooses to abort"},
     "given_up_record": {
         "an_abort_of_nothing_is_refused": "A is dead: a fatal error, it sends nothing any more",

@@ -233,6 +233,8 @@ _CHOICES = (
     "looks_first",
     *_TRAVELS,
 )
+_RESTARTS = "restarts"
+"""A choice that only those scenarios have that name it."""
 RENAMED = {"keep_dead_letters": "keep_refused_copies"}
 """What a bound was called -> what it is called."""
 _OF_RULES = ("epoch_max", "cached_batches")
@@ -279,7 +281,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         for of_coordinator in (*_TRAVELS, "failed_appends", "ends_given_up", "resumptions", "stale_lookups"):
             # Without a transactional id nobody asks a coordinator, and producer ids are counted.
             del own[of_coordinator]
-    unknown = set(bounds) - set(own)
+    unknown = set(bounds) - set(own) - {_RESTARTS}
     if unknown:
         renamed = "".join(f"; {old} is called {RENAMED[old]} now" for old in sorted(unknown & set(RENAMED)))
         raise UnknownBound(unknown_bounds(name, unknown, own) + renamed, min(unknown))
@@ -287,7 +289,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
 
     def build(base: Rules, chosen: Mapping[str, int]) -> object:
         limits = Bounds(grouped=grouped, readers=readers)
-        for choice in _CHOICES:
+        for choice in (*_CHOICES, _RESTARTS):
             setattr(limits, choice, chosen.get(choice, 0))
         limits.transactional_id[: len(ids)] = list(ids)
         small = replace(base, **{limit: min(getattr(base, limit), chosen[limit]) for limit in _OF_RULES})

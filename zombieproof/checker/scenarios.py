@@ -45,6 +45,7 @@ from zombieproof.checker.transactions.scenarios.one_producer import (
 )
 from zombieproof.checker.transactions.scenarios.one_transaction import ONE_TRANSACTION
 from zombieproof.checker.transactions.scenarios.operators import HANGING_TRANSACTION, STALE_LOOKUP
+from zombieproof.checker.transactions.scenarios.progress import ALL_COMES_TO_AN_END, MUTUAL_FENCING
 from zombieproof.checker.transactions.scenarios.reader import READER
 from zombieproof.checker.transactions.scenarios.refused import REFUSED_BATCH
 from zombieproof.checker.transactions.scenarios.resumed import RESUMED_COMMIT
@@ -117,6 +118,8 @@ SCENARIOS: Mapping[str, Scenario] = {
         VERSION_1_TIMEOUT,
         VERSION_0_LEADER_FAILOVER,
         VERSION_1_EVERY_FAULT,
+        MUTUAL_FENCING,
+        ALL_COMES_TO_AN_END,
         TWO_PHASE_COMMIT,
         TWO_PHASE_COMMIT_ENDS,
         *SPARK_SCENARIOS,

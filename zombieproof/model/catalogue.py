@@ -18,10 +18,11 @@ from enum import StrEnum
 from typing import Literal
 
 from zombieproof.model import endings as e
+from zombieproof.model import progress as g
 from zombieproof.model import promises as p
 from zombieproof.model import witnesses as w
 
-Kind = Literal["always", "sometimes", "at_rest"]
+Kind = Literal["always", "sometimes", "at_rest", "leads_to"]
 
 
 class Where(StrEnum):
@@ -56,8 +57,8 @@ class Guarantee:
         sentence: the promise in one sentence.
         source: where it is written.
         kind: *always* (in every state, in every history), *sometimes* (in some state: a scenario in which it never
-            holds does not test what it says) or *at rest* (in every state in which nothing more can happen but new
-            faults).
+            holds does not test what it says), *at rest* (in every state in which nothing more can happen but new
+            faults) or *leads to* (not in states that owe something, which must not go on for ever).
         where: where it is judged.
         broken_by: what breaks it: a mutant of a scenario, or the recording or made history (tests/traces/replay) that
             does; of a *sometimes* promise the state before anything happened, in which none holds.
@@ -95,6 +96,10 @@ def _of_states(holds: Callable[[p.State], bool], source: str, broken_by: str, *,
 
 def _at_rest(holds: Callable[[p.State], bool], source: str, broken_by: str) -> Guarantee:
     return Guarantee(holds.__name__, _sentence(holds), source, "at_rest", (Where.STATE,), broken_by, holds)
+
+
+def _leads_to(holds: Callable[[p.State], bool], source: str, broken_by: str) -> Guarantee:
+    return Guarantee(holds.__name__, _sentence(holds), source, "leads_to", (Where.STATE,), broken_by, holds)
 
 
 def _witness(holds: Callable[[p.State], bool]) -> Guarantee:
@@ -223,6 +228,16 @@ CATALOGUE: tuple[Guarantee, ...] = (
         "KIP-98; bugs.md LSOProgress",
         "a_skipped_marker_hides_what_is_committed",
     ),
+    # ---- leads to, in states
+    _leads_to(
+        g.every_open_transaction_is_decided, "KIP-98; bugs.md LSOProgress", "an_abandoned_transaction_stays_open"
+    ),
+    _leads_to(
+        g.every_decided_transaction_completes, "reference §2.12; bugs.md LivenessOfInit", "a_marker_is_refused_for_ever"
+    ),
+    _leads_to(g.the_last_stable_offset_advances, "KIP-664; bugs.md LSOProgress", "readers_wait_for_ever"),
+    _leads_to(g.a_producer_is_never_stuck, "bugs.md LivenessOfProducer", "a_producer_waits_for_ever"),
+    _leads_to(g.somebody_gets_through, "bugs.md LivenessOfInit", "two_instances_fence_each_other_for_ever"),
     # ---- sometimes, in states
     _witness(w.a_transaction_commits),
     _witness(w.a_transaction_aborts),

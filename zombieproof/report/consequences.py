@@ -1,9 +1,11 @@
 """What came of one step: which answer set out and what its receiver makes of it, and what is new in the state."""
 
+import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from zombieproof.checker.transactions import epochs
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.narration import (
@@ -25,6 +27,13 @@ from zombieproof.statemachines.notes import Decision, MachineIndex
 def consequences(before: State, after: State, setup: Setup, action: int, trail: Trail) -> tuple[str, ...]:
     """What came of an action, line by line; a delivery has at least one."""
     kind, i = ACTIONS[action]
+    by = epochs.lowered_between(before, after) if setup.bounds.restarts == 1 else 0
+    anew: tuple[str, ...] = ()
+    if by:
+        before = copy.deepcopy(before)
+        epochs.lower_by(before, by)
+        lowest = epochs.LOWEST
+        anew = (f"nothing names a lower epoch than {lowest + by} any more: from here on it is called {lowest}",)
     brokers, clients = at_brokers(before, after), at_clients(before, after)
     between: Iterable[str] = ()
     if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND and kind not in (Action.DOUBLE, Action.GIVE_UP):
@@ -55,6 +64,7 @@ def consequences(before: State, after: State, setup: Setup, action: int, trail: 
         *_asks_for_block(before, after),
         *clients,
         *late,
+        *anew,
     )
 
 

@@ -97,8 +97,8 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     began = time.perf_counter()
     if (keeping is not None or spill is not None) and (owing := [p.name for p in judged if p.kind == "leads_to"]):
         raise FolderRefused(
-            f"{', '.join(owing)} needs the whole graph of states, which neither a checkpoint holds nor what is spilled; "
-            "give no folder, or judge other promises only"
+            f"{', '.join(owing)} needs the whole graph of states, which neither a checkpoint holds nor what is "
+            "spilled; give no folder, or judge other promises only"
         )
     search = _search(model, setup, judged, Memory(memory_bytes), max_states, spills=spill is not None)
     owed: list[Debt] = []

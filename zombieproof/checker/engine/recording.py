@@ -13,11 +13,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from zombieproof.checker.engine import places as k
+from zombieproof.checker.engine.batches import Place
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import MOST_TASKS, Malformed
 from zombieproof.checker.engine.packing import most_bytes
-from zombieproof.checker.engine.search import BLOCK_ROWS, Place, Search
+from zombieproof.checker.engine.search import BLOCK_ROWS, Search
 from zombieproof.checker.engine.storage import Block, Buffer, Memory
 
 MOST_LEADS_TO: Final = 16

@@ -43,6 +43,8 @@ def step(state: State, setup: Setup, trail: Trail, c: int, abort_instead: bool) 
         return not abort_instead and _start(state, setup, trail, c)
     if client.txn >= setup.bounds.transactions[c]:
         return False
+    if client.state == ProducerState.FATAL_ERROR and setup.bounds.restarts == 1:
+        return not abort_instead and restart(state, c)
     op = next_op(setup, client, c)
     if abort_instead and (op != Op.COMMIT or setup.bounds.may_abort == 0):
         return False
@@ -261,6 +263,12 @@ def crash(state: State, c: int) -> bool:
     else:
         return False
     begin_anew(state, c, calls.has_transaction(client), False)
+    return True
+
+
+def restart(state: State, c: int) -> bool:
+    """A new instance takes the place of client `c`, and knows nothing; it begins its transaction from the start."""
+    begin_anew(state, c, False, False)
     return True
 
 

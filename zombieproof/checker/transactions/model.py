@@ -29,6 +29,7 @@ from zombieproof.checker.transactions.state import (
     Trail,
     UnderWay,
 )
+from zombieproof.checker.transactions.tasks import tasks
 from zombieproof.model.catalogue import IN_STATES
 from zombieproof.model.rules import Rules
 from zombieproof.statemachines.partition_leader.questions import Lane
@@ -98,6 +99,7 @@ TRANSACTIONS = Model(
     actions=ACTIONS_AT_ONCE,
     step=step,
     worth_trying=worth_trying,
+    tasks=tasks,
     normalise=network.normalise,
     describe=describe,
     initial=initial_state,

@@ -82,6 +82,8 @@ def _client_step(state: State, setup: Setup, c: int, abort_instead: bool) -> str
             stored = f"(producer {client.prepared_id}, epoch {client.prepared_epoch})"
             return f"{name} starts and takes up the transaction {stored} that is stored outside"
         return f"{name} starts and asks for its producer id and epoch"
+    if client.state == ProducerState.FATAL_ERROR and setup.bounds.restarts == 1:
+        return f"{name}, which can do nothing any more, is started anew, and begins its transaction again"
     if client.state == ProducerState.ABORTABLE_ERROR:
         return f"{name} can only abort, and does"
     op = Op(next_op(setup, client, c))

@@ -17,6 +17,7 @@ Reductions, each with a switch that turns it off and a test that verdicts stay t
 - late copies that are refused for good are dropped (``late_copies``; `Bounds.keep_refused_copies` keeps them).
 """
 
+from zombieproof.checker.transactions import epochs
 from zombieproof.checker.transactions.late_copies import is_refused_for_good
 from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Message, Overflow, Setup, State
 from zombieproof.model.vocabulary import NONE
@@ -157,11 +158,12 @@ def token(state: State) -> int:
 
 
 def normalise(state: State, setup: Setup) -> None:
-    """The normal form: late copies that are refused for good are dropped, messages in one order."""
+    """The normal form: late copies that are refused for good are dropped, epochs are low, messages in one order."""
     if setup.bounds.keep_refused_copies == 0:
         for i in range(MESSAGES):
             if is_refused_for_good(state, setup, state.messages[i]):
                 empty(state.messages[i])
+    epochs.lower(state, setup)
     _sort(state)
 
 

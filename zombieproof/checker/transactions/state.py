@@ -349,7 +349,8 @@ class Bounds:
     `verification_queue` leaders send their questions to coordinators one request after the other. `id_blocks` is how
     many producer ids the controller hands out at a time; with 0 they are counted. With `keeps_position` an application
     that closes its producer and takes a new one goes on from where it was told that it is, and asks the group nothing.
-    With `looks_first` an administrator aborts by hand what no coordinator lists, and nothing else.
+    With `looks_first` an administrator aborts by hand what no coordinator lists, and nothing else. With `restarts` an
+    instance that is fenced is started anew by whoever supervises it, and begins its transaction again (see ``epochs``).
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -369,6 +370,7 @@ class Bounds:
     id_blocks: int = 0
     keeps_position: int = 0
     looks_first: int = 0
+    restarts: int = 0
 
 
 @dataclass(slots=True)

@@ -1,0 +1,70 @@
+"""What has to happen some time, if all who can act do."""
+
+from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.transactions.state import Op
+
+_ALL = (
+    "every_open_transaction_is_decided",
+    "every_decided_transaction_completes",
+    "the_last_stable_offset_advances",
+    "a_producer_is_never_stuck",
+)
+
+MUTUAL_FENCING = transaction_scenario(
+    "mutual_fencing",
+    "Two instances of one application have the same transactional id. Whoever initialises later fences the other, "
+    "which stops for good: so one of them gets its transaction to an end. If each is started anew as soon as it is "
+    "fenced, they may fence each other for ever.",
+    (((Op.SEND_0, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),)),
+    sometimes=("a_zombie_is_fenced", "a_transaction_commits"),
+    leads_to=(*_ALL, "somebody_gets_through"),
+    distinct=328,
+    restarts=0,
+    mutants=(
+        Mutant(
+            "two_instances_fence_each_other_for_ever",
+            breaks="somebody_gets_through",
+            steps=36,
+            bounds={"restarts": 1, "epoch_max": 3},
+        ),
+    ),
+)
+
+ALL_COMES_TO_AN_END = transaction_scenario(
+    "all_comes_to_an_end",
+    "A producer commits two transactions while leaders of partitions change, answers are lost and markers come twice. "
+    "Whatever goes wrong, it goes wrong a few times only: then everything that was begun is decided, complete and "
+    "visible, and the producer is not stuck.",
+    (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
+    sometimes=("two_transactions_commit",),
+    leads_to=_ALL,
+    leader_changes=1,
+    leaderless=1,
+    lost=1,
+    doubled_markers=1,
+    may_abort=1,
+    distinct=13_623,
+    mutants=(
+        Mutant(
+            "a_marker_is_refused_for_ever",
+            breaks="every_decided_transaction_completes",
+            steps=17,
+            without=("marker_retry_relax",),
+        ),
+        Mutant(
+            "a_producer_waits_for_ever", breaks="a_producer_is_never_stuck", steps=18, without=("epoch_aware_ongoing",)
+        ),
+        Mutant(
+            "readers_wait_for_ever",
+            breaks="the_last_stable_offset_advances",
+            steps=22,
+            without=("marker_waits_for_leader",),
+        ),
+        Mutant(
+            "an_abandoned_transaction_stays_open",
+            breaks="every_open_transaction_is_decided",
+            steps=19,
+            bounds={"crashes": 1},
+        ),
+    ),
+)
