@@ -34,7 +34,10 @@ LAST = ADMINISTRATOR
 
 
 def tasks(state: State, action: int, setup: Setup) -> int:
-    """Return who acts: a client, a reader, a node, a partition that elects, a message, an append, a block's way, the administrator."""
+    """Return who acts: a client, a reader, a node, a partition that elects, a message, an append, a block's way.
+
+    Or the administrator, who looks after what hangs some time.
+    """
     kind, i = ACTIONS[action][0], ACTIONS[action][1]
     if kind in (Action.STEP, Action.ABORT_INSTEAD):
         return 1 + i
