@@ -42,13 +42,19 @@ def unpack_units(parents: Any, tally: Any) -> None:
     raise NotImplementedError
 
 
+INTRINSICS = ("clear_words", "copy_words", "differing_words", "trailing_zeros")
+
+
 @pytest.fixture(scope="module", params=SIZES)
 def packer(request: pytest.FixtureRequest) -> Packer:
     """The functions for rows of so many words."""
     words: int = request.param
     scope: dict[str, Any] = {
         **vars(packing),
-        **{name: getattr(intrinsics, name) for name in ("clear_words", "copy_words", "differing_words", "lowest_bit")},
+        **{
+            name: getattr(intrinsics, name)
+            for name in ("clear_words", "copy_words", "differing_words", "trailing_zeros")
+        },
         "WORDS": words,
         "TAIL": words % 8,
         "GROUPS": packing.groups_of(words),

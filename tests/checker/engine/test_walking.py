@@ -8,7 +8,7 @@ import pytest
 
 from zombieproof.checker.checking import check
 from zombieproof.checker.engine.explore import explore
-from zombieproof.checker.engine.hosts import CompiledHost, ModelFault
+from zombieproof.checker.engine.hosts import CompiledHost, ModelFault, is_at_rest
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.replay import replay
 from zombieproof.checker.engine.walking import LONGEST, Walkers, shortened, wander
@@ -23,14 +23,19 @@ def breaks(model: Model, setup: object, actions: list[int], promise: str) -> boo
     """Whether actions, taken one after the other, are enabled and break a promise at last and not before."""
     host = CompiledHost(model, setup)
     number = [each.name for each in model.promises].index(promise)
+    at_rest = model.promises[number].kind == "at_rest"
+
+    def is_broken(state: bytes) -> bool:
+        return not host.judge(state)[0][number] and (not at_rest or is_at_rest(model, host, state))
+
     state = host.engine.state.pack(model.initial(setup))
-    broken = [not host.judge(state)[0][number]]
+    broken = [is_broken(state)]
     for action in actions:
         after, _ = host.step(state, action)
         if after is None:
             return False
         state = after
-        broken.append(not host.judge(state)[0][number])
+        broken.append(is_broken(state))
     return broken[-1] and not any(broken[:-1])
 
 

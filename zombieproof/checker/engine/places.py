@@ -7,6 +7,9 @@ from typing import Any, Final, NamedTuple
 # --- the buffers ------------------------------------------------------------------------------------------------------
 
 
+ALL_BITS: Final = (1 << 64) - 1  # of a word
+
+
 def words_of_bits(count: int) -> int:
     """Return how many words of 64 bits it takes to have so many bits."""
     return -(-count // 64)

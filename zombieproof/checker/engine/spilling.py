@@ -155,6 +155,7 @@ class SpillingSearch(Search):
                 self._roomy(rows)
                 out.states.words[:rows] = place.parents.words[:rows]
                 out.fresh[:rows] = alive[block.base + first : block.base + last]
+                out.changes[:rows] = k.ALL_BITS  # nobody knows any more, so every promise is judged
                 out.parents[:rows], out.actions[:rows] = parents[first:last], actions[first:last]
                 tally = self._tally()
                 tally[k.FOUND], tally[k.FILL], tally[k.BYTES] = rows, self._fill, self._bytes
