@@ -114,7 +114,7 @@ def test_phases_apart_are_the_phases_together() -> None:
         together.generated,
         together.depth,
     )
-    assert set(way.phases) == {"expand", "table", "gather"}
+    assert set(way.phases) == {"expand", "table", "gather", "unpack"}
     assert all(seconds > 0 for seconds in way.phases.values())
 
 

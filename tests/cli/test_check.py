@@ -234,7 +234,7 @@ def test_json_of_a_violation_has_the_steps(run: Any) -> None:
     outcome = run("check", *B73, "--format", "json")
     assert (outcome.code, outcome.json["verdict"]) == (1, "violated")
     violated = outcome.json["scenarios"][0]["violated"]
-    assert set(violated) == {"promise", "steps"}
+    assert set(violated) == {"promise", "steps", "repeats_from"}
     assert violated["promise"] == "an_acknowledged_commit_loses_nothing"
     assert [step["number"] for step in violated["steps"]] == list(range(1, 27))
     move = violated["steps"][12]["moves"][0]

@@ -134,7 +134,7 @@ def test_a_list_tells_explorations_and_tasks_and_explores_nothing(run: Any) -> N
     lines = outcome.out.splitlines()
     assert lines[1].split(maxsplit=3) == ["1", "holds", "0.0", "zombieproof check late_produce"]
     assert "zombieproof check late_produce --bounds lost=2" in lines[2]
-    assert "7 explorations in 1 task" in outcome.out
+    assert "8 explorations in 1 task" in outcome.out
     assert run("farm", *SMALL, "--list", "--json").json["tasks"] == 1
     assert not Path("farm-results").exists()
 

@@ -93,7 +93,7 @@ def test_scenarios_without_faults_are_named(run: Any, monkeypatch: pytest.Monkey
 
 def test_only_scenarios_of_a_model(run: Any) -> None:
     chosen = command.of_model(list(SCENARIOS.values()), "two_phase_commit")
-    assert [scenario.name for scenario in chosen] == ["two_phase_commit"]
+    assert [scenario.name for scenario in chosen] == ["two_phase_commit", "two_phase_commit_ends"]
     assert run("sweep", "--model", "two_phase_commit", "--bound", "n=1..2").code == 0
 
 

@@ -172,7 +172,12 @@ def seen(
             now[0] = seconds * part / 5
             reached(
                 SimpleNamespace(  # type: ignore[arg-type]  # what progress is read for
-                    distinct=distinct * part // 5, seconds=now[0], depth=12, frontier=54_321, resident_mib=1234.5
+                    distinct=distinct * part // 5,
+                    seconds=now[0],
+                    depth=12,
+                    frontier=54_321,
+                    resident_mib=1234.5,
+                    checkpoint=-1,
                 )
             )
         shown = Terminal()

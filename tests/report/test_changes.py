@@ -64,7 +64,6 @@ def log(state: State, *records: LogRecord, partition: int = 0, end: int | None =
         ({"ghost__labels__4__result": 2}, "B is told that B.2 is aborted"),
         ({"ghost__labels__3__acked": 2}, "B is told that p1 has its part of B.1"),
         ({"group__generation": 1, "group__owner": 1}, "generation 1 of the group: B owns the input"),
-        ({"group__committed__offset": 1}, "the group's committed offset is 1"),
         (
             {"readers__0__position": 1, "readers__0__delivered": 1},
             "the read_committed reader delivers offset 0 of p0 (A.1, undecided) and stands at offset 1",
@@ -75,6 +74,11 @@ def log(state: State, *records: LogRecord, partition: int = 0, end: int | None =
 def test_each_change_has_its_words(before: State, leaves: dict[str, int], says: str) -> None:
     before.partitions[0].log[0] = data(1)
     assert _changed(before, **leaves) == (says,)
+
+
+def test_an_offset_that_passes_over_an_input_is_told_with_that(before: State) -> None:
+    told = _changed(before, group__committed__offset=1)
+    assert told == ("the group's committed offset is 1", "an input before offset 1 has no committed output")
 
 
 def test_a_state_that_stays_the_same_is_told_in_no_words(before: State) -> None:

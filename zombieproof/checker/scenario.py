@@ -76,8 +76,19 @@ FAULTS = tuple(f.name for f in fields(Budget))
 """The faults of the transaction protocol."""
 
 
-NOT_OWED_WITH: Mapping[str, tuple[str, ...]] = {"forgotten": ("memory_is_the_fold_of_the_log",)}
-"""Fault -> promises that nobody gives where it happens: a leader that forgot a silent producer has it in its log."""
+_ALONE = "an_unrivalled_producer_is_never_fenced"
+
+NOT_OWED_WITH: Mapping[str, tuple[str, ...]] = {
+    "forgotten": ("memory_is_the_fold_of_the_log",),
+    **dict.fromkeys(("doubled", "crashes", "timeouts", "deposed", "expirations", "stale_lookups"), (_ALONE,)),
+    "aborts_by_hand": ("an_acknowledged_commit_loses_nothing",),
+}
+"""Fault -> promises that nobody gives where it happens.
+
+A leader that forgot a silent producer has it in its log. A late copy of its own InitProducerId, a time-out, or a
+coordinator that is deposed fences a producer that has no rival: scenarios that say so have it as *known*. Who aborts by
+hand without looking can abort what is committed.
+"""
 
 
 class UnknownBound(ScenarioFault):

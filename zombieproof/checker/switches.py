@@ -84,7 +84,6 @@ WHY_NOT: Final[Mapping[str, str]] = {
     "kip1050": "an application of a scenario is told that it failed, and not by which error",
     "fence_failed_flag": "without it a fence that fails uses epochs up, and another producer id follows sooner",
     "end_refuses_higher_epoch": "a coordinator that knows a lower epoch than the client is deposed, and cannot append",
-    "guard_lowest_seq": "a batch that comes first in the place of a lost one is refused later, by its sequence",
     "abortable_code": "by either error a batch outside of its transaction leaves the client only an abort",
     "stale_epoch_first": "without it the leader asks the coordinator first, and the client aborts all the same",
     "marker_needs_data": "readers of scenarios learn from the log what is aborted, and not from an index",

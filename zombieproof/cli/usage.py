@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar, cast
 
-from zombieproof.checker.engine.wanted import REDUCTIONS
-
 
 class WrongUsage(Exception):
     """The command line asks for something that does not exist or makes no sense: exit code 2."""
@@ -93,6 +91,8 @@ def reductions_of(text: str) -> tuple[str, ...]:
     Raises:
         WrongUsage: there is no such reduction, or one is named twice.
     """
+    from zombieproof.checker.engine.wanted import REDUCTIONS  # noqa: PLC0415  # most commands need no checker
+
     names = [part.strip() for part in text.split(",")] if text else []
     for number, name in enumerate(names):
         if not name:

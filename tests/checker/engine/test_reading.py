@@ -31,6 +31,10 @@ def says_nothing(state: Any) -> bool:
     return True
 
 
+def says_no(state: Any) -> bool:
+    return False
+
+
 def with_promise(model: Model, holds: Any) -> Model:
     """The model with this promise alone."""
     return replace(model, name=f"coins_{holds.__name__}", promises=(Promise("it", "always", holds, "", ""),))
@@ -75,8 +79,11 @@ def test_a_promise_is_judged_where_what_it_reads_changes(coins: Model, house: An
     assert len(result.violated.actions or ()) == 3
 
 
-def test_a_promise_that_reads_nothing_holds(coins: Model, house: Any) -> None:
+def test_a_promise_that_reads_nothing_is_judged(coins: Model, house: Any) -> None:
     assert explore(with_promise(coins, says_nothing), house(most=4)).verdict == "holds"
+    violated = explore(with_promise(coins, says_no), house(most=4)).violated
+    assert violated is not None
+    assert violated.actions == []
 
 
 @pytest.mark.parametrize("name", ["one_transaction", "zombie_takeover", "kip98_takeover"])

@@ -36,6 +36,8 @@ def words_read(model: Model, lowered: Functions, state: Layout) -> Any:
             if path <= names:
                 for word in found:
                     row[word // 64] |= np.uint64(1 << word % 64)
+        if not row.any():
+            row[0] = np.uint64(1)  # what reads nothing has to be judged once all the same
         rows.append(row)
     return frozen_words(rows[1:] or rows)
 
