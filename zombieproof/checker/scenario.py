@@ -81,7 +81,11 @@ _ALONE = "an_unrivalled_producer_is_never_fenced"
 NOT_OWED_WITH: Mapping[str, tuple[str, ...]] = {
     "forgotten": ("memory_is_the_fold_of_the_log",),
     **dict.fromkeys(("doubled", "crashes", "timeouts", "deposed", "expirations", "stale_lookups"), (_ALONE,)),
-    "aborts_by_hand": ("an_acknowledged_commit_loses_nothing",),
+    "aborts_by_hand": (
+        "an_acknowledged_commit_loses_nothing",
+        "an_acknowledged_commit_is_visible",
+        "a_transaction_is_all_or_nothing",
+    ),
 }
 """Fault -> promises that nobody gives where it happens.
 
