@@ -58,24 +58,24 @@ def test_sparks_attempts_and_partitions_are_alike(name: str) -> None:
     small(SCENARIOS[name], SPARK[name], 500)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", SPARK)
 def test_sparks_attempts_and_partitions_are_alike_in_thousands_of_states(name: str) -> None:
     small(SCENARIOS[name], SPARK[name], 500, tried=2_000)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("scenario", [RIVALS, NEIGHBOURS, PLAIN], ids=lambda scenario: scenario.name)
 def test_clients_with_the_same_programs_are_alike(scenario: Scenario) -> None:
     small(scenario, {}, 100, most=5_000, tried=2_000)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_clients_are_alike_that_get_their_ids_from_blocks() -> None:
     small(SCENARIOS["producer_id_blocks"], {"failovers": 0}, 500, most=5_000, tried=2_000)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("scenario", [RIVALS, NEIGHBOURS, PLAIN], ids=lambda scenario: scenario.name)
 def test_of_two_images_about_one_is_explored(scenario: Scenario) -> None:
     full, half = check(scenario), check(scenario, Request(reduce=("symmetry",)))

@@ -47,20 +47,20 @@ def test_the_next_step_of_a_client_that_waits_for_nobody_meets_nothing() -> None
     assert every_state(SCOPES["rivals"], {}) > 50
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", SCOPES)
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in {"failed_appends", "rebalances"}])
 def test_no_fault_comes_between_answer_and_step(name: str, fault: str) -> None:
     assert every_state(SCOPES[name], {fault: 1}) > 5
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("bounds", [{}, {"lost": 1}, {"crashes": 1}], ids=str)
 def test_members_of_a_group_that_do_not_fetch_meet_nothing(bounds: Mapping[str, int]) -> None:
     assert every_state(GROUPED, bounds) > 10
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("bounds", [{"appends_travel": 1}, {"verification_queue": 1}, {"id_blocks": 1}], ids=str)
 @pytest.mark.parametrize("fault", ["lost", "failovers", "unknown_appends"])
 def test_what_travels_between_brokers_does_not_come_between(bounds: Mapping[str, int], fault: str) -> None:
@@ -72,7 +72,7 @@ def test_the_next_step_of_the_only_attempt_of_its_task_meets_nothing(name: str) 
     assert every_state(SCENARIOS[name], {**SPARK[name], "records": 1}, most=600) > 100
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["spark_partition_sink", "spark_task_attempts", "spark_two_drivers"])
 @pytest.mark.parametrize("fault", ["lost", "orphans", "lost_checkpoints", "raised"])
 def test_no_fault_comes_between_the_steps_of_an_attempt(name: str, fault: str) -> None:

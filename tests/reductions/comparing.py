@@ -8,6 +8,7 @@ from typing import Final
 
 from zombieproof.checker.checking import Checked, Request, check, reduction
 from zombieproof.checker.engine.replay import breaks, replay
+from zombieproof.checker.engine.rounds import fault_of_round
 from zombieproof.checker.engine.wanted import ORDER, SYMMETRY
 from zombieproof.checker.scenario import Mutant, Scenario
 
@@ -63,6 +64,9 @@ def _found(checked: Checked) -> Found:
     actions = violated.actions if violated else None
     if violated is not None and actions:
         promise = next(each for each in checked.model.promises if each.name == violated.promise)
+        if violated.repeats_from is not None:
+            assert not fault_of_round(checked.model, checked.setup, promise, actions, violated.repeats_from)
+            return Found(result.verdict, result.distinct, violated.promise, len(actions))
         last = replay(checked.model, checked.setup, actions)[-1].after
         assert breaks(checked.model, checked.setup, promise, last), f"{checked.scenario.name}: {promise.name} holds"
     used = tuple(checked.reduced.used) if checked.reduced else ()
