@@ -223,7 +223,7 @@ OF_MODELS: list[Mistake] = [
     ("T(S.IDLE, E.ACQUIRE, S.HOLDING", "T(S.IDLE, E.ACQUIRE, S.WRITING", "CLIENT = Machine", "no row leads to HOLDING"),
     ("    WRITING = 2\n", "    WRITING = 3\n", "CLIENT = Machine", "numbered 0, 1, 2"),
     # promises, scenario
-    ('"always",\n            no', '"alway",\n            no', '"alway"', "give always, sometimes or at_rest"),
+    ('"always",\n            no', '"alway",\n            no', '"alway"', "give always, sometimes, at_rest or leads_to"),
     (
         'always=("no_write_is_undone_by_an_older_one",)',
         'always=("no_write_is_undone_by_an_older_one")',

@@ -7,7 +7,6 @@ a process works on it, it holds a lock that the system takes back when the proce
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import re
@@ -83,6 +82,13 @@ class Folder:
             part.unlink()
 
     def _claim(self) -> None:
+        try:
+            import fcntl  # noqa: PLC0415  # not on every system; who keeps nothing needs no lock
+        except ImportError:
+            os.close(self._lock)
+            raise FolderRefused(
+                f"{self.who}: this system has no locks of files, so another process could write there; give no folder"
+            ) from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
