@@ -362,7 +362,7 @@ FAULTS: tuple[Fault, ...] = (
         after="    evolve_offsets_marker(committed, pending, 1, state)",
         scenario="late_offset_commit",
         bounds="doubled_batches=0 leader_changes=0",
-        breaks="offsets_in_memory_are_the_fold_of_their_log",
+        breaks="no_input_is_passed_over",
         steps=14,
         net=RECORDINGS,
     ),
