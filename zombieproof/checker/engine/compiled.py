@@ -22,6 +22,7 @@ from zombieproof.checker.engine import (
     graph_kernels,
     intrinsics,
     kernels,
+    looking_up,
     packing,
     places,
     reading,
@@ -44,14 +45,9 @@ _KERNELS: Final = (
     "fingerprint",
     "moved",
     "worth",
-    "owner_of",
-    "home_of",
-    "next_bucket",
-    "partition",
     "ample",
     "mark_successors",
     "expand",
-    "deduplicate",
     "may_differ",
     "list_judged",
     "judged",
@@ -59,11 +55,15 @@ _KERNELS: Final = (
     "gather",
     "run",
 )
+_OF_TABLES: Final = ("owner_of", "home_of", "next_bucket", "partition", "deduplicate")
 _OF_WALKS: Final = ("shuffled", "coprime")
 _PACKING: Final = ("pack_words", "pack_row", "unpack_row", "unpack")
-_GLOBALS: Final = vars(wandering) | vars(graph_kernels) | vars(packing) | vars(fingerprints) | vars(kernels)
+_GLOBALS: Final = (
+    vars(wandering) | vars(graph_kernels) | vars(packing) | vars(fingerprints) | vars(looking_up) | vars(kernels)
+)
 _SOURCES: Final = (
     kernels,
+    looking_up,
     fingerprints,
     wandering,
     graph_kernels,
@@ -78,13 +78,14 @@ _SOURCES: Final = (
 _OF_GRAPHS: Final = ("owed_in", "sum_up")
 _PARTS: Final = (
     (packing, _PACKING),
+    (looking_up, _OF_TABLES),
     (kernels, _KERNELS),
     (wandering, _OF_WALKS),
     (graph_kernels, _OF_GRAPHS),
 )
 _ENTRIES: Final = (
     kernels.engine,
-    kernels.rehash,
+    looking_up.rehash,
     wandering.wander,
     graph_kernels.note,
     graph_kernels.link,

@@ -5,14 +5,15 @@ gives" are bound to the lowered functions of a model and to its sizes. All count
 int64 array (`places`).
 
 A batch goes through three phases that share nothing. *Expand* turns parents into candidates: successors with their
-fingerprints, in the order of parent and action. *Deduplicate* keeps of each fingerprint the first candidate in order,
-if the table does not hold it yet. *Gather* writes what was kept to the next level and judges promises. Several threads
-expand different parents, deduplicate different regions of the table, and gather different candidates.
+fingerprints, in the order of parent and action. *Deduplicate* (`looking_up`) keeps of each fingerprint the first
+candidate in order, if the table does not hold it yet. *Gather* writes what was kept to the next level and judges
+promises. Several threads expand different parents, deduplicate different regions of the table, and gather different
+candidates.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,9 @@ from zombieproof.checker.engine.fingerprints import fingerprint, moved, scattere
 from zombieproof.checker.engine.intrinsics import (
     clear_words,
     copy_words,
-    look_up,
-    prefetch,
     trailing_zeros,
 )
+from zombieproof.checker.engine.looking_up import deduplicate, partition
 from zombieproof.checker.engine.places import (
     ACTIVE,
     ALWAYS,
@@ -31,7 +31,6 @@ from zombieproof.checker.engine.places import (
     BASE,
     BLOCK_FULL,
     BOUNDS,
-    BUCKET,
     BYTES,
     CULPRIT,
     DEDUPLICATE,
@@ -51,15 +50,12 @@ from zombieproof.checker.engine.places import (
     OWNERS,
     PARENT,
     POSITION,
-    REGION_BITS,
-    REGIONS,
     RESULT,
     RUN,
     SIGN,
     SKIP,
     SOMETIMES,
     STAGE,
-    STARTS,
     STEP,
     STOPPED,
     TABLE_FULL,
@@ -134,15 +130,8 @@ def unpack(parents: Any, tally: Any) -> None:
     raise NotImplementedError
 
 
-REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
-AHEAD: Final = 24
-HALF: Final = np.uint64((1 << 32) - 1)
-HALF_BITS: Final = np.uint64(32)
 _ONE = np.uint64(1)
-_NONE = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-FULL_BUCKET: Final = (1 << BUCKET) - 1
-SLOTS_OF_BUCKET: Final = np.uint64(BUCKET)
 
 
 def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
@@ -233,76 +222,6 @@ def unfinished(state: Any, setup: Any, tally: Any) -> bool:
             tally[UNFINISHED] = promise
             return True
     return False
-
-
-def owner_of(mark: Any, owners: Any) -> Any:
-    """Return the thread that owns the region of a fingerprint."""
-    return (mark >> REGION_SHIFT) % owners
-
-
-def partition(out: Any, tally: Any) -> None:
-    """Sort the candidates by owner, each owner's in the order they have."""
-    owners = np.uint64(tally[OWNERS])
-    for owner in range(REGIONS + 1):
-        tally[STARTS + owner] = 0
-    for candidate in range(tally[FOUND]):
-        tally[STARTS + 1 + np.int64(owner_of(out.prints[candidate], owners))] += 1
-    for owner in range(REGIONS):
-        tally[STARTS + 1 + owner] += tally[STARTS + owner]
-    for candidate in range(tally[FOUND]):
-        place = STARTS + np.int64(owner_of(out.prints[candidate], owners))
-        out.order[tally[place]] = candidate
-        tally[place] += 1
-    for owner in range(REGIONS, 0, -1):
-        tally[STARTS + owner] = tally[STARTS + owner - 1]
-    tally[STARTS] = 0
-
-
-def home_of(mark: Any, width: Any) -> Any:
-    """Return the first slot of the bucket to look at for a fingerprint in a region of `width`: its low half, scaled."""
-    return (((mark & HALF) * (width // SLOTS_OF_BUCKET)) >> HALF_BITS) * SLOTS_OF_BUCKET
-
-
-def next_bucket(bucket: Any, width: Any) -> Any:
-    """Return the first slot of the bucket behind another, behind the last one the first."""
-    bucket += SLOTS_OF_BUCKET
-    return _NONE if bucket == width else bucket
-
-
-def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
-    """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
-    found = tally[FOUND]
-    alone = tally[OWNERS] == 1
-    width = np.uint64(table.shape[1])
-    limit = table.shape[1] * 13 // 16
-    position = tally[POSITION]
-    ready = position
-    while position < found:
-        while ready < found and ready < position + AHEAD:
-            mark = out.prints[ready if alone else np.int64(out.order[ready])]
-            prefetch(table, mark >> REGION_SHIFT, home_of(mark, width))
-            ready += 1
-        candidate = position if alone else np.int64(out.order[position])
-        mark = out.prints[candidate]
-        region = mark >> REGION_SHIFT
-        bucket = home_of(mark, width)
-        seen = look_up(table, region, bucket, mark)
-        while seen == 0:
-            bucket = next_bucket(bucket, width)
-            seen = look_up(table, region, bucket, mark)
-        if seen & FULL_BUCKET == 0:
-            if used[region] >= limit:
-                tally[POSITION] = position
-                return False
-            table[region, bucket + np.uint64(trailing_zeros(np.uint64(seen >> BUCKET)))] = mark
-            used[region] += 1
-            out.fresh[candidate] = 1
-            tally[FRESH] += 1
-        else:
-            out.fresh[candidate] = 0
-        position += 1
-    tally[POSITION] = position
-    return True
 
 
 def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
@@ -439,17 +358,3 @@ def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any,
         judged(parents.states.records[0], around.setup[0], 0, tally, EVERYTHING, 0)
         out.prints[0] = fingerprint(parents.states.words, 0)
     return DONE
-
-
-def rehash(old: Any, new: Any, region: int) -> None:
-    """Insert what a region of the old table holds into the same region of the new."""
-    width = np.uint64(new.shape[1])
-    for place in range(old.shape[1]):
-        mark = old[region, place]
-        if mark != 0:
-            bucket = home_of(mark, width)
-            free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
-            while free == 0:
-                bucket = next_bucket(bucket, width)
-                free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
-            new[region, bucket + np.uint64(trailing_zeros(np.uint64(free)))] = mark

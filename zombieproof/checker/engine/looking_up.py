@@ -1,0 +1,105 @@
+"""The table of fingerprints, as compiled code looks things up in it: whose region, which bucket, what is new.
+
+Compiled with a model like `kernels`. `storage.Table` owns its memory and lets it grow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from zombieproof.checker.engine.intrinsics import look_up, prefetch, trailing_zeros
+from zombieproof.checker.engine.places import BUCKET, FOUND, FRESH, OWNERS, POSITION, REGION_BITS, REGIONS, STARTS
+
+REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
+AHEAD: Final = 24
+HALF: Final = np.uint64((1 << 32) - 1)
+HALF_BITS: Final = np.uint64(32)
+_NONE = np.uint64(0)
+FULL_BUCKET: Final = (1 << BUCKET) - 1
+SLOTS_OF_BUCKET: Final = np.uint64(BUCKET)
+
+
+def owner_of(mark: Any, owners: Any) -> Any:
+    """Return the thread that owns the region of a fingerprint."""
+    return (mark >> REGION_SHIFT) % owners
+
+
+def partition(out: Any, tally: Any) -> None:
+    """Sort the candidates by owner, each owner's in the order they have."""
+    owners = np.uint64(tally[OWNERS])
+    for owner in range(REGIONS + 1):
+        tally[STARTS + owner] = 0
+    for candidate in range(tally[FOUND]):
+        tally[STARTS + 1 + np.int64(owner_of(out.prints[candidate], owners))] += 1
+    for owner in range(REGIONS):
+        tally[STARTS + 1 + owner] += tally[STARTS + owner]
+    for candidate in range(tally[FOUND]):
+        place = STARTS + np.int64(owner_of(out.prints[candidate], owners))
+        out.order[tally[place]] = candidate
+        tally[place] += 1
+    for owner in range(REGIONS, 0, -1):
+        tally[STARTS + owner] = tally[STARTS + owner - 1]
+    tally[STARTS] = 0
+
+
+def home_of(mark: Any, width: Any) -> Any:
+    """Return the first slot of the bucket to look at for a fingerprint in a region of `width`: its low half, scaled."""
+    return (((mark & HALF) * (width // SLOTS_OF_BUCKET)) >> HALF_BITS) * SLOTS_OF_BUCKET
+
+
+def next_bucket(bucket: Any, width: Any) -> Any:
+    """Return the first slot of the bucket behind another, behind the last one the first."""
+    bucket += SLOTS_OF_BUCKET
+    return _NONE if bucket == width else bucket
+
+
+def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
+    """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
+    found = tally[FOUND]
+    alone = tally[OWNERS] == 1
+    width = np.uint64(table.shape[1])
+    limit = table.shape[1] * 13 // 16
+    position = tally[POSITION]
+    ready = position
+    while position < found:
+        while ready < found and ready < position + AHEAD:
+            mark = out.prints[ready if alone else np.int64(out.order[ready])]
+            prefetch(table, mark >> REGION_SHIFT, home_of(mark, width))
+            ready += 1
+        candidate = position if alone else np.int64(out.order[position])
+        mark = out.prints[candidate]
+        region = mark >> REGION_SHIFT
+        bucket = home_of(mark, width)
+        seen = look_up(table, region, bucket, mark)
+        while seen == 0:
+            bucket = next_bucket(bucket, width)
+            seen = look_up(table, region, bucket, mark)
+        if seen & FULL_BUCKET == 0:
+            if used[region] >= limit:
+                tally[POSITION] = position
+                return False
+            table[region, bucket + np.uint64(trailing_zeros(np.uint64(seen >> BUCKET)))] = mark
+            used[region] += 1
+            out.fresh[candidate] = 1
+            tally[FRESH] += 1
+        else:
+            out.fresh[candidate] = 0
+        position += 1
+    tally[POSITION] = position
+    return True
+
+
+def rehash(old: Any, new: Any, region: int) -> None:
+    """Insert what a region of the old table holds into the same region of the new."""
+    width = np.uint64(new.shape[1])
+    for place in range(old.shape[1]):
+        mark = old[region, place]
+        if mark != 0:
+            bucket = home_of(mark, width)
+            free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
+            while free == 0:
+                bucket = next_bucket(bucket, width)
+                free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
+            new[region, bucket + np.uint64(trailing_zeros(np.uint64(free)))] = mark
