@@ -65,6 +65,20 @@ def trailing_zeros(typingctx: Any, word: Any) -> Any:
     return types.int64(word), codegen
 
 
+def _differing(builder: Any, starts: Any, count: int) -> Any:
+    """A bit for each of the first `count` words, up to 64, behind two places: whether they differ there."""
+    found: Any = I64(0)
+    done = 0
+    while done < count:
+        size = next(size for size in (8, 4, 2, 1) if done + size <= count)
+        kind = ir.VectorType(I64, size).as_pointer()
+        one, two = (builder.load(builder.bitcast(builder.gep(start, [I64(done)]), kind), align=8) for start in starts)
+        bits = builder.bitcast(builder.icmp_unsigned("!=", one, two), ir.IntType(size))
+        found = builder.or_(found, builder.shl(builder.zext(bits, I64), I64(done)))
+        done += size
+    return found
+
+
 @intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
 def note_changes(  # three rows
     typingctx: Any, changes: Any, place: Any, words: Any, row: Any, others: Any, other: Any, count: Any
@@ -85,19 +99,8 @@ def note_changes(  # three rows
             view = context.make_array(signature.args[array])(context, builder, arguments[array])
             starts.append(builder.gep(view.data, [builder.mul(arguments[index], I64(stride))]))
         for part in range(parts):
-            found: Any = I64(0)
-            done = 64 * part
-            last = min(width, done + 64)
-            while done < last:
-                size = next(size for size in (8, 4, 2, 1) if done + size <= last)
-                kind = ir.VectorType(I64, size).as_pointer()
-                one, two = (
-                    builder.load(builder.bitcast(builder.gep(start, [I64(done)]), kind), align=8)
-                    for start in starts[:2]
-                )
-                bits = builder.zext(builder.bitcast(builder.icmp_unsigned("!=", one, two), ir.IntType(size)), I64)
-                found = builder.or_(found, builder.shl(bits, I64(done % 64)))
-                done += size
+            rows = [builder.gep(start, [I64(64 * part)]) for start in starts[:2]]
+            found = _differing(builder, rows, min(width - 64 * part, 64))
             builder.store(found, builder.gep(starts[2], [I64(part)]))
         return context.get_dummy_value()
 
@@ -217,17 +220,6 @@ def differing_words(typingctx: Any, one: Any, row: Any, other: Any, other_row: A
             width = cgutils.unpack_tuple(builder, view.shape, 2)[1]
             place = builder.add(builder.mul(arguments[index], width), arguments[4])
             starts.append(builder.gep(view.data, [place]))
-        found: Any = I64(0)
-        done = 0
-        while done < count.literal_value:
-            size = next(size for size in (8, 4, 2, 1) if done + size <= count.literal_value)
-            kind = ir.VectorType(I64, size).as_pointer()
-            left, right = (
-                builder.load(builder.bitcast(builder.gep(start, [I64(done)]), kind), align=8) for start in starts
-            )
-            differ = builder.bitcast(builder.icmp_unsigned("!=", left, right), ir.IntType(size))
-            found = builder.or_(found, builder.shl(builder.zext(differ, I64), I64(done)))
-            done += size
-        return found
+        return _differing(builder, starts, count.literal_value)
 
     return types.int64(one, types.int64, other, types.int64, types.int64, count), codegen
