@@ -185,10 +185,7 @@ def test_a_checkpoint_of_other_bounds_or_rules_is_refused(run: Any, tmp_path: Pa
     assert run("check", "two_phase_commit", "--bounds", "n=3", *kept).code == 0
     outcome = run("check", "two_phase_commit", "--bounds", "n=4", *kept, "--resume")
     assert outcome.code == 2
-    assert (
-        "its checkpoint has the bounds gives_up=1,n=3,wait_for_all=1, asked is gives_up=1,n=4,wait_for_all=1"
-        in outcome.err
-    )
+    assert "its checkpoint has the bounds n=3, asked is n=4" in outcome.err
     outcome = run("check", "two_phase_commit", "--bounds", "n=3", *kept)
     assert outcome.code == 2
     assert "there is a checkpoint already; go on from it with --resume" in outcome.err

@@ -35,6 +35,14 @@ class CheckpointFault(Exception):
     """A checkpoint cannot be written; the one before it stands. The message says why and what to do."""
 
 
+def _apart(one: str, other: str) -> tuple[str, str]:
+    """Of two lists in words, with commas, what only one of them has; "none" where that is nothing."""
+    parts, others = one.split(","), other.split(",")
+    only = [part for part in parts if part not in others], [part for part in others if part not in parts]
+    first, second = (",".join(each) or "none" for each in only)
+    return first, second
+
+
 class Checkpoints:
     """The checkpoints of one exploration. `key` is the hash of all that is compiled.
 
@@ -118,6 +126,7 @@ class Checkpoints:
         for what in {**before, **self._whose}:
             one, other = before.get(what, "none"), self._whose.get(what, "none")
             if one != other:
+                one, other = _apart(one, other)
                 raise FolderRefused(
                     f"{self._folder.who} --resume: its checkpoint has {what} {one}, asked is {other}; ask the same "
                     "again, or give another folder"
