@@ -53,6 +53,7 @@ def small(scenario: Scenario, bounds: Mapping[str, int], least: int, most: int =
             assert mutant is not None or count >= least
 
 
+@pytest.mark.sample("spark_two_phase_sink")
 @pytest.mark.parametrize("name", SPARK)
 def test_sparks_attempts_and_partitions_are_alike(name: str) -> None:
     small(SCENARIOS[name], SPARK[name], 500)

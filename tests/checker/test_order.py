@@ -67,6 +67,7 @@ def test_what_travels_between_brokers_does_not_come_between(bounds: Mapping[str,
     assert every_state(SCOPES["rivals"], {**bounds, fault: 1}) > 10
 
 
+@pytest.mark.sample("spark_two_phase_sink")
 @pytest.mark.parametrize("name", SPARK)
 def test_the_next_step_of_the_only_attempt_of_its_task_meets_nothing(name: str) -> None:
     assert every_state(SCENARIOS[name], {**SPARK[name], "records": 1}, most=600) > 100

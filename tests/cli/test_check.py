@@ -144,6 +144,7 @@ def test_where_nothing_is_alike_that_is_said_and_everything_is_explored(run: Any
     assert f"1 scenario: {SCENARIOS['late_produce'].distinct:,} distinct states" in outcome.out
 
 
+@pytest.mark.slow
 def test_both_reductions_together(run: Any) -> None:
     outcome = run("check", "two_phase_commit", "late_produce", "--reduce", "symmetry,order", "--json")
     first, second = (each["reduction"] for each in outcome.json["scenarios"])

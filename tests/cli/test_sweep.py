@@ -56,6 +56,7 @@ def test_less_is_reached_with_fewer_faults_and_that_breaks_nothing(run: Any) -> 
     assert [row["bounds"] for row in scenario["combinations"]] == [{"lost": 0, "crashes": 0}, {"lost": 1, "crashes": 0}]
 
 
+@pytest.mark.slow
 def test_a_missing_rule_is_found_with_the_fewest_faults(run: Any) -> None:
     outcome = run("sweep", "leaderless_partition", "--without", "marker_waits_for_leader", "--json", "--seconds", "20")
     assert outcome.code == 1

@@ -15,6 +15,7 @@ ROW = Row("a", "", Found("holds", 9, "", 0), [Found("holds", 4, "", 0, ("symmetr
 MUTANT = Row("a", "b", Found("violated", 9, "p", 5), [Found("violated", 4, "p", 5, ("symmetry",))] * 3)
 
 
+@pytest.mark.sample("delayed_abort", "kip98_takeover", "idempotent_producer", "two_phase_commit")
 @pytest.mark.parametrize("scenario", [SCENARIOS[name] for name in SMALL], ids=lambda scenario: scenario.name)
 def test_a_small_scenario_and_its_mutants_say_the_same_in_each_way(scenario: Scenario) -> None:
     row = compared(scenario)
