@@ -264,9 +264,12 @@ class Twin:
         """Who opened which transaction and what became of it, from the records behind number `ends` of the log.
 
         `label` is that of the request that was handled, 0 for what coordinators do by themselves; `by_client`: it is
-        a client's EndTxn.
+        a client's EndTxn. The client is told of an internal error of the decision; what nobody is told of counts.
         """
         ghost, node = self.beside.ghost, self.state.coordinator
+        if by_client:
+            journal = commands.journal_of(self.cluster)
+            journal.decisions[:] = [each for each in journal.decisions if each.error != Error.UNKNOWN_SERVER_ERROR]
         for batch in leading_log(self.cluster, COORDINATORS)[ends:]:
             (record,) = batch.records
             if not isinstance(record.value, TransactionValue):
