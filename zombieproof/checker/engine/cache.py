@@ -7,6 +7,9 @@ the seal does not fit is thrown away and compiled again. A file is there whole o
 
 ZOMBIEPROOF_CACHE_DIR chooses where the folders are (default: the user's cache folder), ZOMBIEPROOF_NO_CACHE=1 switches
 the cache off. A cache that cannot be written is no error: `take_fault` says it, once.
+
+To know the hash a model has to be lowered. In the folder `_NAMES` it is noted under what the model is without that (see
+`identity`), and the next run takes the code without lowering anything. A note that is damaged counts as none.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +32,8 @@ from numba.core.caching import NullCache
 _FORMAT: Final = b"zombieproof compiled 1\n"
 _KEPT_FOLDERS: Final = 48
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
+_NAMES: Final = "names"
+_KEPT_NAMES: Final = 4 * _KEPT_FOLDERS
 _ABANDONED_SECONDS: Final = 3600.0
 
 
@@ -51,6 +57,14 @@ def cache_folder() -> Path | None:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "zombieproof"
+
+
+def is_on() -> bool:
+    """Whether compiled models are kept."""
+    try:
+        return cache_folder() is not None
+    except RuntimeError:
+        return False
 
 
 def take_fault() -> str | None:
@@ -83,6 +97,32 @@ def folder_of(key: str) -> Path | None:
     return folder / key
 
 
+def key_of(name: str) -> str | None:
+    """Return the hash that was noted for what has this identity, or None; its folder is there."""
+    try:
+        folder = cache_folder()
+        noted = (folder / _NAMES / name).read_text("ascii") if folder is not None else ""
+    except (OSError, RuntimeError, ValueError):
+        return None
+    key, _, seal = noted.partition(" ")
+    if folder is None or seal != _seal(name, key.encode()).hex() or not (folder / key).is_dir():
+        return None
+    return key
+
+
+def note_key(name: str, key: str) -> None:
+    """Note the hash of what has this identity, for the next run; what was noted longest ago is forgotten."""
+    with contextlib.suppress(OSError, RuntimeError):  # that nothing can be written is told by `folder_of`
+        folder = cache_folder()
+        if folder is None:
+            return
+        notes = folder / _NAMES
+        notes.mkdir(parents=True, exist_ok=True)
+        for old in sorted(notes.iterdir(), key=lambda one: -one.stat().st_mtime)[_KEPT_NAMES:]:
+            old.unlink(missing_ok=True)
+        _write(notes / name, f"{key} {_seal(name, key.encode()).hex()}".encode())
+
+
 def _note(folder: Path, error: OSError) -> None:
     _Faults.first = _Faults.first or f"{folder}: {error.strerror or error}"
 
@@ -98,17 +138,22 @@ def _forget(folder: Path) -> None:
 
 
 class Kept(NullCache):  # type: ignore[misc, unused-ignore]  # Numba is untyped
-    """The code of one entry point, for each combination of types and processor, in the place of Numba's own cache."""
+    """The code of one entry point, for each combination of types and processor, in the place of Numba's own cache.
 
-    def __init__(self, folder: Path, name: str) -> None:
+    `before_compiling` is called when there is none, so that it has to be compiled.
+    """
+
+    def __init__(self, folder: Path, name: str, before_compiling: Callable[[], object] = int) -> None:
         self._folder = folder
         self._name = name
+        self._before_compiling = before_compiling
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for a signature, or None."""
         target_context.refresh()
         content = self._unsealed(self._file(sig, target_context.codegen()))
         if content is None:
+            self._before_compiling()
             return None
         return compiler.CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: S301, SLF001  # ours
 

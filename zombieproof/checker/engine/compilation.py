@@ -9,11 +9,13 @@ parts it needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numba
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
+
+Result = TypeVar("Result")
 
 _COMMON: Final[dict[str, Any]] = {
     "nopython": True,
@@ -110,6 +112,34 @@ def _callees_first(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:
             yield library
 
 
+class _Flags(compiler.Flags):  # type: ignore[misc, unused-ignore]  # Numba is untyped
+    """Numba's flags, which are quick to compare: what implements an operation is looked up by them, again and again."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        """Numba's own is over the names of the options, which are those of the class."""
+        return _HASH_OF_FLAGS
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, compiler.Flags):
+            return NotImplemented
+        mine, others = self._values, other._values
+        return mine == others or all(getattr(self, name) == getattr(other, name) for name in mine.keys() | others)
+
+
+_HASH_OF_FLAGS: Final = hash(compiler.Flags())
+
+
+class _Arguments(tuple):  # type: ignore[type-arg]
+    """The kinds of a function's arguments. Numba has them written out before each pass, in case that somebody asks."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "(...)"
+
+
 class _PartCompiler(compiler.Compiler):  # type: ignore[misc, unused-ignore]  # Numba is untyped
     """Numba's pipeline without the passes that have nothing to do, and with a `Part` for the result."""
 
@@ -126,11 +156,29 @@ class _PartCompiler(compiler.Compiler):  # type: ignore[misc, unused-ignore]  # 
         """Compile a function into a library of our own."""
         self.state.library = self.library(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library.enable_object_caching()
+        self.state.flags = _Flags(self.state.flags)
+        self.state.args = _Arguments(self.state.args)
         return super().compile_extra(func)
 
 
 class _WholeCompiler(_PartCompiler):
     library = Whole
+
+
+def with_room(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function deep in which many calls are made: compiling or lowering.
+
+    Python 3.11 and 3.12 keep the frames of a thread in pieces of 16 KiB, and get and give back a piece with each call
+    that does not fit into the last one: a loop that happens to stand there takes 6 CPU s longer to compile a model.
+    A frame that asks for much gets a piece in which those of all that it calls have room.
+    """
+    return function(*arguments)
+
+
+_SLOTS: Final = 70_000
+"""Of 8 bytes: more than half a MiB, so that the piece is of 1 MiB."""
+
+with_room.__code__ = with_room.__code__.replace(co_stacksize=_SLOTS)
 
 
 def part(function: Callable[..., Any], *, checked: bool) -> Any:

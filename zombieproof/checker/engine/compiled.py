@@ -9,6 +9,7 @@ import threading
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,13 +31,13 @@ from zombieproof.checker.engine import (
     widths,
 )
 from zombieproof.checker.engine import lowering as lowering_module
-from zombieproof.checker.engine.cache import Kept, folder_of
-from zombieproof.checker.engine.compilation import entry, part
+from zombieproof.checker.engine.cache import Kept, folder_of, is_on, key_of, note_key
+from zombieproof.checker.engine.compilation import entry, part, with_room
+from zombieproof.checker.engine.identity import identity
 from zombieproof.checker.engine.kinds import follow
 from zombieproof.checker.engine.layout import Layout, layout_of
-from zombieproof.checker.engine.lowering import Lowering, LoweringError, frozen, frozen_words, marked
+from zombieproof.checker.engine.lowering import Lowering, LoweringError, frozen, frozen_words, marked, versions
 from zombieproof.checker.engine.model import Malformed, Model
-from zombieproof.checker.engine.rewriting import Lowered
 from zombieproof.checker.engine.sources import plain_function
 
 _KERNELS: Final = (
@@ -57,7 +58,7 @@ _KERNELS: Final = (
 )
 _OF_TABLES: Final = ("owner_of", "home_of", "next_bucket", "partition", "deduplicate")
 _OF_WALKS: Final = ("shuffled", "coprime")
-_PACKING: Final = ("pack_words", "pack_row", "unpack_row", "unpack")
+_PACKING: Final = ("pack_words", "pack_whole", "pack_row", "unpack_whole", "unpack_row", "unpack")
 _GLOBALS: Final = (
     vars(wandering) | vars(graph_kernels) | vars(packing) | vars(fingerprints) | vars(looking_up) | vars(kernels)
 )
@@ -96,13 +97,13 @@ _MOST_ACTIONS: Final = 1 << 16
 
 @dataclass(frozen=True)
 class Engine:
-    """A compiled model: the layouts of its records, its functions, the hash of all that, and the entry points."""
+    """A compiled model: the layouts of its records, its source, the hash of all that, and the entry points."""
 
     model: Model
     state: Layout
     setup: Layout
     trail: Layout
-    lowered: tuple[Lowered, ...]
+    source: _Source
     key: str
     entry: Callable[..., int]
     rehash: Callable[..., None]
@@ -128,7 +129,7 @@ class Engine:
 
     def _called(self, entry: Callable[..., int], arguments: tuple[Any, ...]) -> int:
         try:
-            return entry(*arguments)
+            return with_room(entry, *arguments)
         except (NumbaError, KeyError) as error:
             raise LoweringError(_explained(self, error)) from error
 
@@ -148,7 +149,7 @@ def compiled(model: Model) -> Engine:
     """
     with _lock:
         if id(model) not in _engines:  # the engine keeps the model, so the number is not given to another
-            _engines[id(model)] = _engine(model)
+            _engines[id(model)] = with_room(_engine, model)
         return _engines[id(model)]
 
 
@@ -159,19 +160,52 @@ def _engine(model: Model) -> Engine:
             f"an engine takes 1 to {_MOST_ACTIONS} actions and up to {places.MAX_PROMISES} promises"
         )
     _check_parameters(model)
-    lowering = Lowering()
-    names = [lowering.read(function).name for function in model.functions]
-    state, setup, trail = (layout_of(record, model.sizes) for record in (model.state, model.setup, model.trail))
-    followed = follow(model, lowering.lowered)
-    if not widths.is_ours(model):
-        widths.guard(lowering, followed.stores)
-    own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in _SOURCES))]
-    takes = [promise.parameters for promise in model.promises], sorted(model.faults), model.followed.clusters
-    dtypes = [layout.padded.descr for layout in (state, setup, trail)]
-    key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
-    if key not in _entries:
-        _entries[key] = _bound(model, lowering, state, trail, key)
-    return Engine(model, state, setup, trail, tuple(lowering.lowered.values()), key, *_entries[key])
+    source = _Source(model)
+    if source.key not in _entries:
+        _entries[source.key] = _entered(source)
+    return Engine(model, source.state, source.setup, source.trail, source, source.key, *_entries[source.key])
+
+
+class _Source:
+    """What a model is compiled from. It is lowered when that is needed, which it is not for what is in the cache.
+
+    Attributes:
+        key: the hash of the lowered functions and of all that is compiled with them.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.state, self.setup, self.trail = (
+            layout_of(record, model.sizes) for record in (model.state, model.setup, model.trail)
+        )
+        name = identity(model.functions, *self._others(), *versions()) if is_on() else None
+        known = key_of(name) if name is not None else None
+        self.key = known if known is not None else self._key()
+        if name is not None and known is None:
+            note_key(name, self.key)
+
+    def _others(self) -> tuple[object, ...]:
+        """What decides beside the functions: layouts, numbers, and our own sources."""
+        model = self.model
+        own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in _SOURCES))]
+        takes = [promise.parameters for promise in model.promises], sorted(model.faults), model.followed.clusters
+        dtypes = [layout.padded.descr for layout in (self.state, self.setup, self.trail)]
+        return dtypes, takes, model.actions, model.coverage, own
+
+    def _key(self) -> str:
+        names = [self.lowering.read(function).name for function in self.model.functions]
+        return self.lowering.source_hash(names, *self._others())
+
+    @cached_property
+    def lowering(self) -> Lowering:
+        """The functions, lowered. Raises LoweringError."""
+        lowering = Lowering()
+        for function in self.model.functions:
+            lowering.read(function)
+        followed = follow(self.model, lowering.lowered)
+        if not widths.is_ours(self.model):
+            widths.guard(lowering, followed.stores)
+        return lowering
 
 
 def _check_parameters(model: Model) -> None:
@@ -195,13 +229,31 @@ def _check_parameters(model: Model) -> None:
             raise LoweringError(f"{where}: {promise.name} has other parameters than (state) or (state, setup).")
 
 
-def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, ...]:
-    """Return the entry points: kernels whose global names are those of this model."""
-    lowering.mark = mark = key[:16]
+def _entered(source: _Source) -> tuple[Any, ...]:
+    """Return the entry points: kernels whose global names, once they are compiled, are those of this model."""
+    scope: dict[str, Any] = {"__name__": kernels.__name__}  # Numba imports it again when it loads from the cache
+
+    def bind() -> None:
+        if "step" not in scope:
+            _bind(source, scope)
+
+    folder = folder_of(source.key)
+    if folder is None:
+        bind()
+    clones = [marked(_with_globals(function, scope), source.key[:16]) for function in _ENTRIES]
+    return tuple(
+        entry(clone, Kept(folder, function.__name__, bind) if folder is not None else None)
+        for clone, function in zip(clones, _ENTRIES, strict=True)
+    )
+
+
+def _bind(source: _Source, scope: dict[str, Any]) -> None:
+    """Give the kernels what their global names stand for."""
+    model, lowering, state = source.model, source.lowering, source.state
+    lowering.mark = mark = source.key[:16]
     words = state.padded.itemsize // 8
-    scope: dict[str, Any] = {
+    scope |= {
         **{name: value for name, value in _GLOBALS.items() if name.isupper()},
-        "__name__": kernels.__name__,  # Numba imports it again when it loads from the cache
         "np": np,
         "clear_words": intrinsics.clear_words,
         "copy_words": intrinsics.copy_words,
@@ -214,9 +266,10 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
         "WORDS": words,
         "TAIL": words % 8,
         "GROUPS": packing.groups_of(words),
+        "IS_WHOLE": packing.is_whole(words),
         "UNIT_ROWS": packing.unit_rows(words),
         "MOST_BYTES": packing.most_bytes(words),
-        "TRAIL_WORDS": trail.padded.itemsize // 8,
+        "TRAIL_WORDS": source.trail.padded.itemsize // 8,
         "ACTIONS": model.actions,
         "ACTION_PARTS": places.words_of_bits(model.actions),
         "PROMISES": len(model.promises),
@@ -239,12 +292,6 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
     for module, names in _PARTS:
         for name in names:
             scope[name] = part(marked(_with_globals(getattr(module, name), scope), mark), checked=False)
-    folder = folder_of(key)
-    found = []
-    for function in _ENTRIES:
-        clone = marked(_with_globals(function, scope), mark)
-        found.append(entry(clone, Kept(folder, function.__name__) if folder is not None else None))
-    return tuple(found)
 
 
 def keys(words: int) -> Any:
@@ -281,14 +328,15 @@ _TWO_KINDS: Final = re.compile(r"Cannot unify (?P<one>.+) and (?P<other>.+) for 
 def _explained(engine: Engine, error: Exception) -> str:
     """Return an error of Numba as one of ours: what, where, what to do. The last line of the model that it names."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    own = {lowered.filename: lowered.filename for lowered in engine.lowered}
+    lowered = tuple(engine.source.lowering.lowered.values())
+    own = {each.filename: each.filename for each in lowered}
     own |= {Path(name).name: name for name in own}
     found = [(one["file"] or one["at"], one["line"] or one["number"]) for one in map(_PLACE.match, lines) if one]
     named = [f"{own[file]}:{line}" for file, line in found if file in own]
     where = named[-1] if named else engine.model.name
     if isinstance(error, KeyError):
         name = str(error.args[0])
-        where = ", ".join(lowered.name for lowered in engine.lowered if lowered.mentions(name)) or where
+        where = ", ".join(each.name for each in lowered if each.mentions(name)) or where
         what = f"a record has no field {name}"
     elif unified := _TWO_KINDS.search(str(error)):
         what = f"{unified['name']} is of two kinds, {unified['one']} and {unified['other']}"

@@ -88,12 +88,16 @@ class Lowering:
 
 def source_hash(functions: Iterable[Lowered], *others: object) -> str:
     """Return the SHA-256 of lowered texts (the constants and tables are in them), of `others`, and of versions."""
-    versions = [numba.__version__, np.__version__, llvmlite.__version__, platform.python_version(), platform.machine()]
     digest = hashlib.sha256()
-    for text in [*versions, *sorted(lowered.text() for lowered in functions), *(repr(other) for other in others)]:
+    for text in [*versions(), *sorted(lowered.text() for lowered in functions), *(repr(other) for other in others)]:
         digest.update(text.encode())
         digest.update(b"\0")
     return digest.hexdigest()
+
+
+def versions() -> list[str]:
+    """Return the versions of what compiles."""
+    return [numba.__version__, np.__version__, llvmlite.__version__, platform.python_version(), platform.machine()]
 
 
 def marked(function: types.FunctionType, mark: str) -> types.FunctionType:

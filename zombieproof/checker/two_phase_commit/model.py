@@ -120,6 +120,28 @@ def of_manager(state: Any, i: int, what: int) -> bool:
     return True
 
 
+def worth_trying(state: Any, rules: Rules, part: int) -> int:
+    """The actions for which the messages and states are there, as bits (see `Model.worth_trying`)."""
+    open_to_all = state.manager == TransactionManager.INIT
+    bits = 0
+    if open_to_all and part == 0:
+        bits = 1 << COMMIT | 1 << ABORT
+    told = state.commit_sent << Do.RECEIVE_COMMIT | state.abort_sent << Do.RECEIVE_ABORT
+    place = FIRST_OF_MANAGERS - 64 * part
+    for i in range(len(state.resources)):
+        own = told
+        if open_to_all and state.prepared_sent[i] == 1:
+            own |= 1 << Do.RECEIVE_PREPARED
+        if state.resources[i] == ResourceManager.WORKING:
+            own |= 1 << Do.PREPARE | 1 << Do.CHOOSE_TO_ABORT
+        if 0 <= place < 64:
+            bits |= own << place
+        elif -len(Do) < place < 0:
+            bits |= own >> -place
+        place += len(Do)
+    return bits
+
+
 def nobody_commits_what_another_aborted(state: Any, rules: Rules) -> bool:
     """No resource manager has committed while another has aborted."""
     committed = False
@@ -223,6 +245,7 @@ def two_phase_commit(managers: int) -> Model:
         trail=Nothing,
         actions=FIRST_OF_MANAGERS + len(Do) * managers,
         step=step,
+        worth_trying=worth_trying,
         tasks=tasks,
         describe=describe,
         initial=lambda rules: state(),
