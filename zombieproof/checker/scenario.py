@@ -238,7 +238,8 @@ class Scenario:
 
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
 _TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks")
-_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first")
+_MORE_IDS = "more_producer_ids"
+_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first", _MORE_IDS)
 _CHOICES = (
     "in_flight",
     "may_abort",
@@ -247,6 +248,7 @@ _CHOICES = (
     "keeps_position",
     "looks_first",
     *_TRAVELS,
+    _MORE_IDS,
 )
 _RESTARTS = "restarts"
 """A choice that only those scenarios have that name it."""
@@ -319,7 +321,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         sometimes=sometimes,
         distinct=distinct,
         bounds=own,
-        model=lambda chosen: BETWEEN_BROKERS if any(map(chosen.get, _TRAVELS)) else TRANSACTIONS,
+        model=lambda chosen: BETWEEN_BROKERS if any(map(chosen.get, (*_TRAVELS, _MORE_IDS))) else TRANSACTIONS,
         setup=build,
         mutants=mutants,
         rules=rules,
