@@ -13,6 +13,9 @@ from zombieproof.report.screen import Screen
 
 DECIDED_TWICE = "A.1 is decided to abort, and outside it is decided to commit it"
 DEAD = "A is dead: a fatal error, it sends nothing any more"
+BEHIND_ITS_SUCCESSOR = (
+    "p0 has at offset 1: ABORT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
+)
 
 WHY = {
     "one_transaction": {
@@ -50,6 +53,11 @@ WHY = {
     "zombie_takeover": {
         "init_grants_the_same_epoch_again": "B is now producer 0, epoch 0, and so is A",
         "end_txn_ignores_epoch": "the transaction that is ended was opened by B.1, and this request is about A.1",
+        "a_decision_that_counts_as_failed_is_taken_again": (
+            "B.1 is decided again, and differently: first to commit, now to abort"
+        ),
+        "a_deposed_coordinator_marks_what_was_forgotten": BEHIND_ITS_SUCCESSOR,
+        "a_marker_outlives_its_coordinator_and_is_not_remembered": BEHIND_ITS_SUCCESSOR,
     },
     "kip98_takeover": {
         "takeover_aborts_under_the_old_epoch": "p0 has an open transaction of producer 0 that no coordinator lists",
