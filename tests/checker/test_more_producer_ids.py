@@ -16,7 +16,7 @@ from zombieproof.checker.transactions.action_kinds import (
     producer_of,
 )
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, initial_state
-from zombieproof.checker.transactions.state import MORE_PRODUCER_IDS, PARTITIONS, PRODUCER_IDS, Trail
+from zombieproof.checker.transactions.state import MORE_PRODUCER_IDS, PARTITIONS, PRODUCER_IDS, Setup, Trail
 
 FULL = f"producer ids ({PRODUCER_IDS}; {MORE_PRODUCER_IDS} with --bounds more_producer_ids=1)"
 
@@ -59,6 +59,7 @@ def test_a_leader_forgets_the_last_of_the_producers() -> None:
     scenario = SCENARIOS["rotation_failover"]
     bounds = scenario.own_bounds({"more_producer_ids": 1, "forgotten": 1})
     setup = scenario.setup(scenario.own_rules(), bounds)
+    assert isinstance(setup, Setup)
     state = initial_state(setup)
     last = MORE_PRODUCER_IDS - 1
     state.partitions[1].entries[last].known = True
@@ -78,6 +79,7 @@ def test_a_random_path_with_more_producer_ids_arrives_on_the_live_system() -> No
     scenario = SCENARIOS["rotation_failover"]
     bounds = scenario.own_bounds({"epoch_max": 2, "more_producer_ids": 1})
     setup = scenario.setup(scenario.own_rules(), bounds)
+    assert isinstance(setup, Setup)
     ids = set()
     for seed in range(6):
         path = walk(BETWEEN_BROKERS, setup, seed)

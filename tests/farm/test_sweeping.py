@@ -1,7 +1,7 @@
 """A sweep goes from below, the cheapest first, and says exactly what it never tried."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -158,9 +158,10 @@ DECISION = "a_transaction_has_one_decision"
 DOUBTED = {"unknown_appends": (0, 1), "lost": (0, 1)}
 
 
-def judged_over(request: Request, values: dict[str, tuple[int, ...]], promise: str) -> tuple[Any, list[Any]]:
+def judged_over(request: Request, values: Mapping[str, tuple[int, ...]], promise: str) -> tuple[Any, list[Any]]:
     """Sweep where an unknown append, or whatever the first bound is, breaks a promise as long as it is judged."""
-    one, order = space_of(TAKEOVER, request, values), []
+    one = space_of(TAKEOVER, request, values)
+    order: list[Any] = []
 
     def explore(where: Space, place: Place, _: float) -> Any:
         is_judged = promise in where.scenario_at(place).always
@@ -194,7 +195,7 @@ def test_what_is_known_to_break_is_told_once_and_not_judged_from_there_on() -> N
     ids=["another promise", "another fault", "a rule taken away", "a mutant", "other rules", "version 2"],
 )
 def test_what_is_not_known_to_break_there_is_violated(
-    request_: Request, values: dict[str, tuple[int, ...]], promise: str
+    request_: Request, values: Mapping[str, tuple[int, ...]], promise: str
 ) -> None:
     found, _ = judged_over(request_, values, promise)
     assert not found.known
