@@ -213,3 +213,17 @@ def test_what_a_sweep_takes_for_known_is_a_registered_story() -> None:
             and each.faults <= {name for name, value in scenario.own_bounds(mutant.bounds).items() if value}
         ]
         assert stories, f"{each.promise} with {', '.join(sorted(each.faults))} has no story"
+
+
+def test_what_a_scenario_says_of_itself_is_known_from_those_bounds_on() -> None:
+    """The mutant of resumed_commit that is known has timeouts=1."""
+    one = space_of(SCENARIOS["resumed_commit"], Request(), {"timeouts": (0, 1, 2), "lost": (0, 1)})
+    promise = "what_was_decided_outside_is_not_aborted"
+    assert [bool(one.why_broken(place, promise)) for place in ((0, 1), (1, 0), (2, 1))] == [False, True, True]
+    assert not one.why_broken((1, 0), "epochs_never_go_down")
+
+
+def test_what_is_owed_at_rest_is_not_judged_where_nobody_gives_it() -> None:
+    one = space_of(SCENARIOS["one_transaction"], Request(), {"aborts_by_hand": (0, 1)})
+    promise = "an_acknowledged_commit_is_visible"
+    assert [promise in one.scenario_at(place).at_rest for place in ((0,), (1,))] == [True, False]

@@ -81,7 +81,11 @@ class Space:
         """The scenario with the promises that are owed at a place, whatever the faults there."""
         bounds = self.scenario.own_bounds({**(self.request.bounds or {}), **self.bounds(place)})
         not_owed = self.scenario.not_owed(bounds) | {name for lower, name in self.broken if _is_below(lower, place)}
-        return replace(self.scenario, always=tuple(name for name in self.scenario.always if name not in not_owed))
+        own = self.scenario
+        always, at_rest, leads_to = (
+            tuple(name for name in names if name not in not_owed) for names in (own.always, own.at_rest, own.leads_to)
+        )
+        return replace(own, always=always, at_rest=at_rest, leads_to=leads_to)
 
     def why_broken(self, place: Place, promise: str) -> str:
         """Why a promise breaks at a place, if that is known of the faults there and no rule was changed; else ""."""
@@ -90,6 +94,9 @@ class Space:
             return ""
         rules, bounds = chosen(self.scenario, self.request_at(place))
         faults = {name for name in self.scenario.faults if bounds.get(name)}
+        for mutant in self.scenario.mutants:
+            if mutant.known and mutant.breaks == promise and all(bounds[n] >= v for n, v in mutant.bounds.items()):
+                return mutant.known
         return known_with(promise, faults, rules)
 
     def request_at(self, place: Place) -> Request:
