@@ -121,6 +121,17 @@ WHY = {
         "stale_members_may_commit_offsets": "B.1 is committed on p0, and so is A.1, for the same input 0",
         "pending_offsets_are_not_waited_for": "B.1 is committed on p0, and so is A.1, for the same input 0",
     },
+    "passed_member": {
+        "who_was_passed_takes_the_position_back": (
+            "offset 1 is committed, and a later one stands before it in the log"
+        ),
+    },
+    "kept_position": {
+        "a_late_offset_commit_takes_the_guard_of_the_next": DEAD,
+        "an_application_without_an_answer_begins_its_work_again": (
+            "A.2 is committed on p0, and so is A.1, for the same input 0"
+        ),
+    },
     "given_up_commit": {
         "what_is_not_answered_counts_as_failed": "A.2 is committed on p0, and so is A.1, for the same input 0",
         "a_given_up_end_ends_the_next_transaction": (

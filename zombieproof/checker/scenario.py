@@ -271,6 +271,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     leads_to: tuple[str, ...] = (),
     ids: tuple[int, ...] = (0, 0),
     grouped: int = 0,
+    inputs: int = 1,
     readers: int = 0,
     mutants: tuple[Mutant, ...] = (),
     rules: str = "newest",
@@ -283,6 +284,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         programs: for each client, for each of its transactions, what it does.
         ids: for each client the index of its transactional id, -1 for an idempotent producer without one.
         grouped: 1 if the clients are members of one consumer group and consume, transform, produce.
+        inputs: how many inputs there are to consume, at most as many as a client has transactions.
         readers: how many consumers read partition 0.
         distinct: the number of distinct states, pinned; 0 while it is not.
         bounds: budgets of faults and other bounds that are not 0 (``in_flight`` is 1 by default).
@@ -291,7 +293,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         UnknownBound: a bound is neither a fault nor a choice.
         ScenarioFault: programs do not fit into a state, or something is named that does not exist.
     """
-    check_programs(name, programs, ids, grouped, readers)
+    check_programs(name, programs, ids, grouped, readers, inputs)
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
     if NONE in ids[: len(programs)]:
@@ -305,7 +307,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     own |= bounds
 
     def build(base: Rules, chosen: Mapping[str, int]) -> object:
-        limits = Bounds(grouped=grouped, readers=readers)
+        limits = Bounds(grouped=grouped, inputs=inputs, readers=readers)
         for choice in (*_CHOICES, _RESTARTS):
             setattr(limits, choice, chosen.get(choice, 0))
         limits.transactional_id[: len(ids)] = list(ids)

@@ -13,6 +13,7 @@ from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.state import (
     NODES,
     OFFSETS,
+    Client,
     Kind,
     Message,
     Op,
@@ -101,10 +102,15 @@ def _client_step(state: State, setup: Setup, c: int, abort_instead: bool) -> str
         Op.OFFSETS: "sends its offsets into the transaction",
         Op.COMMIT: "commits its transaction",
         Op.ABORT: "aborts its transaction",
-        Op.FETCH: "fetches the committed offset",
+        Op.FETCH: "goes on from where it is" if remembers_position(setup, client) else "fetches the committed offset",
         Op.STORE: "stores its producer id and epoch outside, where it is decided to commit",
     }
     return f"{name} {words.get(op, 'stops')}{_first_asks(setup, state, c, op)}"
+
+
+def remembers_position(setup: Setup, client: Client) -> bool:
+    """Whether a member goes on from its own position, and asks the group nothing."""
+    return setup.bounds.keeps_position == 1 and client.generation != NONE
 
 
 def _first_asks(setup: Setup, state: State, c: int, op: Op) -> str:

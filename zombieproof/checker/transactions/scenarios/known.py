@@ -46,6 +46,12 @@ DECIDED_AGAIN = (
     "first, and no marker of it was sent (reference §2.6)"
 )
 
+GUARD_TAKEN = (
+    "open; an offset commit has no sequence, so a late copy of one is appended again while its transaction has no "
+    "marker yet, and the append takes away the guard under which the next one is being verified: that is refused with "
+    "INVALID_TXN_STATE, which is fatal (reference §3.5: whatever is appended removes the producer's verification)"
+)
+
 FORGOTTEN_MARKER = (
     "open; a leader that has forgotten a silent producer has forgotten the coordinator epoch of its last marker too, "
     "and takes the marker that a deposed coordinator has still under way: the log has an older coordinator epoch "
