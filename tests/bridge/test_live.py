@@ -67,7 +67,12 @@ PATHS_THAT_DIFFER = {
         "sends nothing"
     ),
 }
-"""Random paths on which checker and live producer differ, and how; open."""
+"""Random paths on which checker and live producer differ, and how.
+
+Kafka's producer sends no batch while a request of its transaction is under way (``Sender.runOnce``), and neither does
+the live one; a batch of the checker that is to be sent again goes at once, and may arrive later all the same
+(`zombieproof.model.omissions`).
+"""
 
 BREAKING = sorted(set(STORIES) - FOR_EVER - {(s, m) for s, m in STORIES if s in NO_LEVER})
 

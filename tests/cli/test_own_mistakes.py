@@ -18,6 +18,8 @@ OF_SCENARIOS: list[Mistake] = [
     ("timeouts=1", "changes={'kip360': 2}", "kip360", "a switch is 1 (on) or 0 (off)"),
     ("timeouts=1", "changes={'transaction_version': 3}", "transaction_version", "give 0 to 2"),
     ("timeouts=1", "readers=3", "readers=3", "give 0 to 2"),
+    ("timeouts=1", "inputs=4", "inputs=4", "give 1 to 3"),
+    ("timeouts=1", "inputs=0", "inputs=0", "give 1 to 3"),
     ("timeouts=1", "ids=(0)", "ids=(0)", "not a tuple"),
     ("timeouts=1", "ids=(0, 2)", "ids=(0, 2)", "index below 2"),
     ("distinct=1_887", "distinct=-1", "distinct=-1", "0 if unknown"),

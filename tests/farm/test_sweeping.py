@@ -1,7 +1,7 @@
 """A sweep goes from below, the cheapest first, and says exactly what it never tried."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,9 +10,15 @@ import pytest
 from zombieproof.checker.request import Request
 from zombieproof.checker.scenario import UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions.scenarios.known import KNOWN_WITH
 from zombieproof.farm.sweeping import NothingToSweep, Place, Space, below, space_of, sweep
 
 TIMEOUT = SCENARIOS["timeout"]
+
+
+@dataclass(frozen=True)
+class Broken:
+    promise: str
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,7 @@ class Outcome:
     seconds: float = 0.0
     compile_seconds: float = 0.0
     interrupted: bool = False
+    violated: Broken | None = None
 
 
 @dataclass(frozen=True)
@@ -144,3 +151,79 @@ def test_a_promise_that_nobody_gives_beside_a_fault_is_not_judged_there() -> Non
     folded = "memory_is_the_fold_of_the_log"
     assert folded in one.scenario_at((0,)).always
     assert set(one.scenario.always) - set(one.scenario_at((1,)).always) == {folded}
+
+
+TAKEOVER = SCENARIOS["zombie_takeover"]
+DECISION = "a_transaction_has_one_decision"
+DOUBTED = {"unknown_appends": (0, 1), "lost": (0, 1)}
+
+
+def judged_over(request: Request, values: Mapping[str, tuple[int, ...]], promise: str) -> tuple[Any, list[Any]]:
+    """Sweep where an unknown append, or whatever the first bound is, breaks a promise as long as it is judged."""
+    one = space_of(TAKEOVER, request, values)
+    order: list[Any] = []
+
+    def explore(where: Space, place: Place, _: float) -> Any:
+        is_judged = promise in where.scenario_at(place).always
+        order.append((place, is_judged))
+        breaks = Outcome(10, "violated", violated=Broken(promise))
+        return Checked(breaks if place[0] and is_judged else Outcome(10 + sum(place)))
+
+    return sweep([one], explore, math.inf), order
+
+
+def test_what_is_known_to_break_is_told_once_and_not_judged_from_there_on() -> None:
+    found, order = judged_over(Request(), DOUBTED, DECISION)
+    assert [(one.place, one.promise) for one in found.known] == [((1, 0), DECISION)]
+    assert "counts as failed is in the log" in found.known[0].why_known
+    assert ((1, 0), True) in order
+    assert {is_judged for place, is_judged in order if place[0] and place != (1, 0)} <= {False}
+    assert {one.verdict for one in found.explored} == {"holds"}
+    assert ((0, 1), True) in order
+
+
+@pytest.mark.parametrize(
+    ("request_", "values", "promise"),
+    [
+        (Request(), DOUBTED, "epochs_never_go_down"),
+        (Request(), {"lost": (0, 1)}, DECISION),
+        (Request(off=("strict_end",)), DOUBTED, DECISION),
+        (Request(mutant="end_txn_ignores_epoch"), DOUBTED, DECISION),
+        (Request(rules="3.9"), DOUBTED, DECISION),
+        (Request(), {"late": (0, 1), "lost": (1,)}, "sequences_follow_each_other"),
+    ],
+    ids=["another promise", "another fault", "a rule taken away", "a mutant", "other rules", "version 2"],
+)
+def test_what_is_not_known_to_break_there_is_violated(
+    request_: Request, values: Mapping[str, tuple[int, ...]], promise: str
+) -> None:
+    found, _ = judged_over(request_, values, promise)
+    assert not found.known
+    assert "violated" in {one.verdict for one in found.explored}
+
+
+def test_what_a_sweep_takes_for_known_is_a_registered_story() -> None:
+    for each in KNOWN_WITH:
+        stories = [
+            mutant
+            for scenario in SCENARIOS.values()
+            for mutant in scenario.mutants
+            if mutant.known == each.why
+            and mutant.breaks == each.promise
+            and each.faults <= {name for name, value in scenario.own_bounds(mutant.bounds).items() if value}
+        ]
+        assert stories, f"{each.promise} with {', '.join(sorted(each.faults))} has no story"
+
+
+def test_what_a_scenario_says_of_itself_is_known_from_those_bounds_on() -> None:
+    """The mutant of resumed_commit that is known has timeouts=1."""
+    one = space_of(SCENARIOS["resumed_commit"], Request(), {"timeouts": (0, 1, 2), "lost": (0, 1)})
+    promise = "what_was_decided_outside_is_not_aborted"
+    assert [bool(one.why_broken(place, promise)) for place in ((0, 1), (1, 0), (2, 1))] == [False, True, True]
+    assert not one.why_broken((1, 0), "epochs_never_go_down")
+
+
+def test_what_is_owed_at_rest_is_not_judged_where_nobody_gives_it() -> None:
+    one = space_of(SCENARIOS["one_transaction"], Request(), {"aborts_by_hand": (0, 1)})
+    promise = "an_acknowledged_commit_is_visible"
+    assert [promise in one.scenario_at(place).at_rest for place in ((0,), (1,))] == [True, False]

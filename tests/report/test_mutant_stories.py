@@ -13,6 +13,9 @@ from zombieproof.report.screen import Screen
 
 DECIDED_TWICE = "A.1 is decided to abort, and outside it is decided to commit it"
 DEAD = "A is dead: a fatal error, it sends nothing any more"
+BEHIND_ITS_SUCCESSOR = (
+    "p0 has at offset 1: ABORT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
+)
 
 WHY = {
     "one_transaction": {
@@ -50,6 +53,11 @@ WHY = {
     "zombie_takeover": {
         "init_grants_the_same_epoch_again": "B is now producer 0, epoch 0, and so is A",
         "end_txn_ignores_epoch": "the transaction that is ended was opened by B.1, and this request is about A.1",
+        "a_decision_that_counts_as_failed_is_taken_again": (
+            "B.1 is decided again, and differently: first to commit, now to abort"
+        ),
+        "a_deposed_coordinator_marks_what_was_forgotten": BEHIND_ITS_SUCCESSOR,
+        "a_marker_outlives_its_coordinator_and_is_not_remembered": BEHIND_ITS_SUCCESSOR,
     },
     "kip98_takeover": {
         "takeover_aborts_under_the_old_epoch": "p0 has an open transaction of producer 0 that no coordinator lists",
@@ -112,6 +120,17 @@ WHY = {
     "consume_transform_produce": {
         "stale_members_may_commit_offsets": "B.1 is committed on p0, and so is A.1, for the same input 0",
         "pending_offsets_are_not_waited_for": "B.1 is committed on p0, and so is A.1, for the same input 0",
+    },
+    "passed_member": {
+        "who_was_passed_takes_the_position_back": (
+            "offset 1 is committed, and a later one stands before it in the log"
+        ),
+    },
+    "kept_position": {
+        "a_late_offset_commit_takes_the_guard_of_the_next": DEAD,
+        "an_application_without_an_answer_begins_its_work_again": (
+            "A.2 is committed on p0, and so is A.1, for the same input 0"
+        ),
     },
     "given_up_commit": {
         "what_is_not_answered_counts_as_failed": "A.2 is committed on p0, and so is A.1, for the same input 0",

@@ -11,8 +11,8 @@ from zombieproof.bridge.requests import (
 )
 from zombieproof.bridge.twin import Twin, copied, copied_message
 from zombieproof.broker.cluster.network import Message as LiveMessage
-from zombieproof.checker.transactions.action_kinds import Action
-from zombieproof.checker.transactions.state import OFFSETS, PRODUCER_IDS, Kind, Message, Stage
+from zombieproof.checker.transactions.action_kinds import Action, partition_of, producer_of
+from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Stage
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.partition_leader.forgetting import reads_its_log
 
@@ -52,7 +52,7 @@ def _command(twin: Twin, kind: Action, i: int) -> bool:
         commands.expire(cluster, TRANSACTIONAL_IDS[i])
         return any(each.decision == "transactional_id_expiration" for each in commands.journal_of(cluster).decisions)
     if kind in (Action.FORGET_PRODUCER, Action.FORGET_GUARD):
-        return _forget(twin, kind, i // PRODUCER_IDS, i % PRODUCER_IDS)
+        return _forget(twin, kind, partition_of(i), producer_of(i))
     if kind == Action.RESIGN:
         commands.resign(cluster, COORDINATOR_NODES[i])
     elif kind == Action.FAIL_OVER:

@@ -13,7 +13,7 @@ from zombieproof.bridge.requests import TRANSACTIONAL_IDS
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.checker.transactions.id_blocks import LATER_MS
-from zombieproof.checker.transactions.state import NODES, PRODUCER_IDS, Allocation, UnderWay
+from zombieproof.checker.transactions.state import MORE_PRODUCER_IDS, NODES, Allocation, UnderWay
 from zombieproof.messages.controller import AllocateProducerIdsAnswer
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.producer_ids import ProducerIdBlocks
@@ -81,4 +81,4 @@ def _first_of(answers: list[LiveMessage]) -> int:
 
 def given(names: Names) -> list[int]:
     """Which producer id each name stands for."""
-    return [*known_ids(names), *(0 for _ in range(PRODUCER_IDS - len(names.producer_ids)))]
+    return [*known_ids(names), *(0 for _ in range(MORE_PRODUCER_IDS - len(names.producer_ids)))]

@@ -35,6 +35,7 @@ from zombieproof.checker.transactions.state import (
     CACHED,
     IDS,
     LOG,
+    MORE_PRODUCER_IDS,
     NODES,
     PRODUCER_IDS,
     READERS,
@@ -192,7 +193,7 @@ def _partition(cluster: Cluster, tp: TopicPartition, names: Names) -> Partition:
 
 def known_ids(names: Names) -> list[int]:
     """Every producer id that has a name, by its name."""
-    assert len(names.producer_ids) <= PRODUCER_IDS, f"the state holds {PRODUCER_IDS} producer ids"
+    assert len(names.producer_ids) <= MORE_PRODUCER_IDS, f"a state holds {MORE_PRODUCER_IDS} producer ids"
     return names.producer_ids
 
 
@@ -247,7 +248,8 @@ def group(cluster: Cluster, members: tuple[str, ...], names: Names) -> Group:
     if committed is not None:
         found.committed = GroupOffset(committed.record.offset, numbers[committed.record.record_offset])
     for name, producer_id in enumerate(known_ids(names)):
-        found.pending[name] = _pending(store.offsets, producer_id, key, numbers)
+        pending = _pending(store.offsets, producer_id, key, numbers)
+        found.pending[name : name + 1] = [pending]
     return found
 
 
@@ -279,6 +281,7 @@ def _reader(consumer: Consumer, names: Names) -> Reader:
     """What Kafka's consumer knows of aborted producers goes with the next answer, and in the checker at once."""
     live = consumer.reader
     found = Reader(live.position, consumer.delivered, sum(1 << offset for offset in live.held_offsets))
+    found.states += [0] * (len(names.producer_ids) - len(found.states))
     if live.isolation != Isolation.READ_COMMITTED:
         for producer_id, state in live._states.items():
             found.states[names.producer_id(producer_id)] = state

@@ -22,6 +22,7 @@ from zombieproof.checker.transactions import (
     questions_under_way,
 )
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
+from zombieproof.checker.transactions.narration import remembers_position
 from zombieproof.checker.transactions.state import Kind, Op, Stage, State, Trail
 from zombieproof.checker.transactions.views import is_tv2
 from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer
@@ -106,6 +107,8 @@ def _tell_producers(twin: Twin, kind: Action, i: int) -> None:
 def _is_about_to_fetch(twin: Twin, c: int) -> bool:
     client, bounds = twin.state.clients[c], twin.setup.bounds
     if c >= bounds.clients or client.txn >= bounds.transactions[c] or twin.state.group.owner != c:
+        return False
+    if remembers_position(twin.setup, client):
         return False
     return client.state == ProducerState.READY and client_actions.next_op(twin.setup, client, c) == Op.FETCH
 

@@ -34,10 +34,9 @@ from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.operations import QuestionsUnderWay
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.transactions import coordinator_appends, network
-from zombieproof.checker.transactions.model import initial_state
+from zombieproof.checker.transactions.model import initial_state, travels, widen
 from zombieproof.checker.transactions.state import (
     MESSAGES,
-    PRODUCER_IDS,
     Budget,
     Client,
     Ghost,
@@ -90,7 +89,8 @@ class Twin:
         """Make it ready for a step to be tried."""
         self.scratch = copied(self.state), Trail()
         if self.setup.bounds.appends_travel == 1:
-            unused = [n for n in range(PRODUCER_IDS) if not coordinator_appends._is_used(self.state, n)]
+            room = len(self.state.group.pending)
+            unused = [n for n in range(room) if not coordinator_appends._is_used(self.state, n)]
             self.beside.names.free(unused)
 
     def freeze(self) -> None:
@@ -170,6 +170,8 @@ class Twin:
             highest_epoch=projection.highest_epoch(cluster),
         )
         self._project_between_brokers(state)
+        if travels(self.setup.bounds):
+            widen(state)
         return state
 
     def _project_between_brokers(self, state: State) -> None:

@@ -238,7 +238,8 @@ class Scenario:
 
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
 _TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks")
-_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first")
+_MORE_IDS = "more_producer_ids"
+_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first", _MORE_IDS)
 _CHOICES = (
     "in_flight",
     "may_abort",
@@ -247,6 +248,7 @@ _CHOICES = (
     "keeps_position",
     "looks_first",
     *_TRAVELS,
+    _MORE_IDS,
 )
 _RESTARTS = "restarts"
 """A choice that only those scenarios have that name it."""
@@ -269,6 +271,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     leads_to: tuple[str, ...] = (),
     ids: tuple[int, ...] = (0, 0),
     grouped: int = 0,
+    inputs: int = 1,
     readers: int = 0,
     mutants: tuple[Mutant, ...] = (),
     rules: str = "newest",
@@ -281,6 +284,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         programs: for each client, for each of its transactions, what it does.
         ids: for each client the index of its transactional id, -1 for an idempotent producer without one.
         grouped: 1 if the clients are members of one consumer group and consume, transform, produce.
+        inputs: how many inputs there are to consume, at most as many as a client has transactions.
         readers: how many consumers read partition 0.
         distinct: the number of distinct states, pinned; 0 while it is not.
         bounds: budgets of faults and other bounds that are not 0 (``in_flight`` is 1 by default).
@@ -289,7 +293,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         UnknownBound: a bound is neither a fault nor a choice.
         ScenarioFault: programs do not fit into a state, or something is named that does not exist.
     """
-    check_programs(name, programs, ids, grouped, readers)
+    check_programs(name, programs, ids, grouped, readers, inputs)
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
     if NONE in ids[: len(programs)]:
@@ -303,7 +307,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     own |= bounds
 
     def build(base: Rules, chosen: Mapping[str, int]) -> object:
-        limits = Bounds(grouped=grouped, readers=readers)
+        limits = Bounds(grouped=grouped, inputs=inputs, readers=readers)
         for choice in (*_CHOICES, _RESTARTS):
             setattr(limits, choice, chosen.get(choice, 0))
         limits.transactional_id[: len(ids)] = list(ids)
@@ -319,7 +323,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         sometimes=sometimes,
         distinct=distinct,
         bounds=own,
-        model=lambda chosen: BETWEEN_BROKERS if any(map(chosen.get, _TRAVELS)) else TRANSACTIONS,
+        model=lambda chosen: BETWEEN_BROKERS if any(map(chosen.get, (*_TRAVELS, _MORE_IDS))) else TRANSACTIONS,
         setup=build,
         mutants=mutants,
         rules=rules,

@@ -34,7 +34,9 @@ from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PR
 from zombieproof.checker.transactions.scenarios.last_epoch import EXHAUSTED_FENCE, LAST_EPOCH
 from zombieproof.checker.transactions.scenarios.offsets import (
     CONSUME_TRANSFORM_PRODUCE,
+    KEPT_POSITION,
     LATE_OFFSET_COMMIT,
+    PASSED_MEMBER,
     PLAIN_COMMIT,
 )
 from zombieproof.checker.transactions.scenarios.one_producer import (
@@ -87,6 +89,8 @@ SCENARIOS: Mapping[str, Scenario] = {
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,
         GIVEN_UP_COMMIT,
+        PASSED_MEMBER,
+        KEPT_POSITION,
         PLAIN_COMMIT,
         RESUMED_COMMIT,
         REFUSED_BATCH,

@@ -134,8 +134,8 @@ def check_bounds(who: str, bounds: Any) -> None:
             raise ScenarioFault(f"{who}: {name}={value!r} is out of range; give 0 to {MOST}", name)
 
 
-def check_programs(name: str, programs: Any, ids: Any, grouped: Any, readers: Any) -> None:
-    """Raise ScenarioFault for programs, ids or readers of a transaction scenario that do not fit into a state."""
+def check_programs(name: str, programs: Any, ids: Any, grouped: Any, readers: Any, inputs: Any = 1) -> None:
+    """Raise ScenarioFault for programs, ids, readers or inputs of a scenario that do not fit into a state."""
     who = f"scenario {name!r}"
     legal = "programs holds clients, each a tuple of transactions, each a tuple of Ops: (((Op.SEND_0, Op.COMMIT),),)"
     _sequence(who, "programs", programs, legal)
@@ -158,9 +158,10 @@ def check_programs(name: str, programs: Any, ids: Any, grouped: Any, readers: An
     _sequence(who, "ids", ids, f"for each client an index below {IDS}, or -1: ids=(0, 1)")
     if not len(programs) <= len(ids) <= CLIENTS or not all(isinstance(i, int) and -1 <= i < IDS for i in ids):
         raise ScenarioFault(f"{who}: ids={ids!r}; give for each client an index below {IDS}, or -1", "ids")
-    for what, value, most in (("grouped", grouped, 1), ("readers", readers, READERS)):
-        if not isinstance(value, int) or not 0 <= value <= most:
-            raise ScenarioFault(f"{who}: {what}={value!r}; give 0 to {most}", what)
+    legal_numbers = (("grouped", grouped, 0, 1), ("readers", readers, 0, READERS), ("inputs", inputs, 1, TXNS))
+    for what, value, least, most in legal_numbers:
+        if not isinstance(value, int) or not least <= value <= most:
+            raise ScenarioFault(f"{who}: {what}={value!r}; give {least} to {most}", what)
 
 
 def _sequence(who: str, what: str, value: Any, legal: str) -> None:

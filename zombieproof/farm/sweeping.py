@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from zombieproof.checker.request import Request, chosen
 from zombieproof.checker.scenario import Scenario, UnknownBound
+from zombieproof.checker.transactions.scenarios.known import known_with
 from zombieproof.checker.validation import MOST
 from zombieproof.farm.expanding import GROWTH
 
@@ -42,11 +43,13 @@ class Space:
         scenario: it judges what no behaviour may break: with fewer faults less is reached, and that breaks nothing.
         request: rules, mutant and limits of every exploration.
         axes: for each constant its values, in the order in which they are tried.
+        broken: places where a promise was seen broken that is known to be; there and above it is not judged any more.
     """
 
     scenario: Scenario
     request: Request
     axes: Mapping[str, tuple[int, ...]]
+    broken: list[tuple[Place, str]] = field(default_factory=list, compare=False)
 
     def bounds(self, place: Place) -> dict[str, int]:
         """The values of the constants at a place."""
@@ -77,8 +80,24 @@ class Space:
     def scenario_at(self, place: Place) -> Scenario:
         """The scenario with the promises that are owed at a place, whatever the faults there."""
         bounds = self.scenario.own_bounds({**(self.request.bounds or {}), **self.bounds(place)})
-        not_owed = self.scenario.not_owed(bounds)
-        return replace(self.scenario, always=tuple(name for name in self.scenario.always if name not in not_owed))
+        not_owed = self.scenario.not_owed(bounds) | {name for lower, name in self.broken if _is_below(lower, place)}
+        own = self.scenario
+        always, at_rest, leads_to = (
+            tuple(name for name in names if name not in not_owed) for names in (own.always, own.at_rest, own.leads_to)
+        )
+        return replace(own, always=always, at_rest=at_rest, leads_to=leads_to)
+
+    def why_broken(self, place: Place, promise: str) -> str:
+        """Why a promise breaks at a place, if that is known of the faults there and no rule was changed; else ""."""
+        asked = self.request
+        if asked.rules or asked.on or asked.off or asked.mutant:
+            return ""
+        rules, bounds = chosen(self.scenario, self.request_at(place))
+        faults = {name for name in self.scenario.faults if bounds.get(name)}
+        for mutant in self.scenario.mutants:
+            if mutant.known and mutant.breaks == promise and all(bounds[n] >= v for n, v in mutant.bounds.items()):
+                return mutant.known
+        return known_with(promise, faults, rules)
 
     def request_at(self, place: Place) -> Request:
         """What is asked at a place."""
@@ -138,6 +157,17 @@ class Explored:
         return self.checked.result.verdict
 
     @property
+    def promise(self) -> str:
+        """The promise that is broken, "" if none is."""
+        violated = self.checked.result.violated if self.verdict == "violated" else None
+        return violated.promise if violated else ""
+
+    @property
+    def why_known(self) -> str:
+        """Why it breaks what it breaks, if that is known; else ""."""
+        return self.space.why_broken(self.place, self.promise) if self.promise else ""
+
+    @property
     def distinct(self) -> int:
         """Distinct states."""
         return self.checked.result.distinct
@@ -154,11 +184,12 @@ class Left:
 
 @dataclass
 class Swept:
-    """What came of a sweep: what was explored in its order, and the smallest of what was not."""
+    """What came of a sweep: what was explored in its order, the smallest of what was not, what is known to break."""
 
     spaces: Sequence[Space]
     explored: list[Explored] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
+    known: list[Explored] = field(default_factory=list)
     interrupted: bool = False
 
     def of(self, space: Space) -> list[Explored]:
@@ -214,8 +245,9 @@ def sweep(spaces: Sequence[Space], explore: Explore, seconds: float) -> Swept:
     """Explore combinations of all spaces, the cheapest first, for so many seconds; compilation is not counted.
 
     What is above a combination that is violated or inconclusive is not explored, and a constant that made no difference
-    with its last step is not taken further there. An exploration is not begun that would take longer than what is left.
-    Ctrl-C ends the sweep; what was found is there.
+    with its last step is not taken further there. A promise that is known to break where it does is told, and not
+    judged from there on. An exploration is not begun that would take longer than what is left. Ctrl-C ends the sweep;
+    what was found is there.
     """
     return _Sweep(spaces, explore, seconds).run()
 
@@ -260,7 +292,13 @@ class _Sweep:
             self._wait(number, place)
             self.swept.interrupted = True
             return False
-        self.swept.explored.append(Explored(space, place, checked))
+        found = Explored(space, place, checked)
+        if found.why_known:
+            self.swept.known.append(found)
+            space.broken.append((place, found.promise))
+            self._wait(number, place)
+            return True
+        self.swept.explored.append(found)
         if result.verdict == "holds":
             self.counts[number, place] = result.distinct
             self.rate = max(self.rate, result.distinct / max(result.seconds, 1e-3))

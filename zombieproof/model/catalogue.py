@@ -175,6 +175,12 @@ CATALOGUE: tuple[Guarantee, ...] = (
         "a_position_beside_the_transaction_passes_over_its_input",
         live=False,
     ),
+    _of_states(
+        p.a_committed_position_never_goes_back,
+        "KIP-447; bugs.md ExactlyOnce",
+        "who_was_passed_takes_the_position_back",
+        live=False,
+    ),
     _of_states(p.memory_is_the_fold_of_the_log, "reference §3.7", "a_new_leader_knows_nothing"),
     _of_states(
         p.offsets_in_memory_are_the_fold_of_their_log,

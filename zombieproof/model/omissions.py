@@ -214,6 +214,14 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
+        "batches that wait in the producer while a request of its transaction is under way",
+        "what is sent at once may still arrive later, so each order that Kafka's producer allows is among those here",
+        "Sender.runOnce, maybeSendAndPollTransactionalRequest; reference §5.3",
+        "a batch that is sent again beside an offset commit under way may arrive before that one is answered",
+        (Absent(Sort.FIELD, "unsent", f"{_STATE}.Client"),),
+    ),
+    Omission(
+        CHECKER,
         "markers that are in the log but not replicated",
         "an append that was answered counts as replicated, so a completed transaction is stable at once",
         "UnifiedLog.unreplicatedTxns; reference §3.6",

@@ -276,6 +276,20 @@ def _has_output(state: State, position: int) -> bool:
     return False
 
 
+def a_committed_position_never_goes_back(state: State) -> bool:
+    """Of the positions that transactions have committed, none is behind one that stands before it in the log."""
+    for partition in state.partitions:
+        position = NONE
+        for offset in range(partition.end):
+            record = partition.log[offset]
+            if record.kind != LogEntry.OFFSET or fate(partition, offset) != Outcome.COMMIT:
+                continue
+            if record.value < position:
+                return False
+            position = int(record.value)
+    return True
+
+
 def memory_is_the_fold_of_the_log(state: State) -> bool:
     """What a leader knows of epochs and open transactions is what its log says."""
     for partition in state.partitions:

@@ -8,7 +8,12 @@ from collections.abc import Iterator
 
 from zombieproof.checker.transactions.narration import READERS, client_name, id_name, marker_name, partition_name
 from zombieproof.checker.transactions.state import OFFSETS, TXNS, Kind, LogRecord, Message, Node, Partition, State
-from zombieproof.model.promises import fate, is_data, no_input_is_passed_over
+from zombieproof.model.promises import (
+    a_committed_position_never_goes_back,
+    fate,
+    is_data,
+    no_input_is_passed_over,
+)
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, ProducerState, TransactionState
 from zombieproof.report.states import (
     FATES,
@@ -285,6 +290,8 @@ def _group(before: State, after: State) -> Iterator[str]:
         yield f"the group's committed offset is {new.committed.offset}"
     if not no_input_is_passed_over(after) and no_input_is_passed_over(before):
         yield f"an input before offset {new.committed.offset} has no committed output"
+    if not a_committed_position_never_goes_back(after) and a_committed_position_never_goes_back(before):
+        yield f"offset {new.committed.offset} is committed, and a later one stands before it in the log"
     yield from _taken_back(before, after)
     yield from _committed_in_the_log_only(before, after)
 

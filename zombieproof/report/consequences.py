@@ -14,6 +14,7 @@ from zombieproof.checker.transactions.narration import (
     id_name,
     leader_name,
     message_name,
+    remembers_position,
 )
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.questions_under_way import place_of
@@ -300,6 +301,9 @@ def _fetched(before: State, after: State, setup: Setup, c: int) -> Iterator[str]
         return
     position = after.clients[c].position
     does = "no input is left" if position >= setup.bounds.inputs else f"it works on input {position}"
+    if remembers_position(setup, before.clients[c]):
+        yield f"{client_name(c)} stands at offset {position}: {does}"
+        return
     yield f"{client_name(c)} is told that offset {position} is committed: {does}"
     for pid, pending in enumerate(before.group.pending):
         if pending.state == PendingOffsetsState.PENDING:

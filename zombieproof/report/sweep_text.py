@@ -84,10 +84,18 @@ def show(screen: Screen, swept: Swept, runs: Iterable[Run], *, every: bool, brie
         if one.verdict == "inconclusive":
             why = one.checked.result.why
             screen.say(f"{one.space.scenario.name}, {words_of(one.space, one.place)} is inconclusive: {why}", "yellow")
+    for one in swept.known:
+        screen.say(f"{one.space.scenario.name}, {words_of(one.space, one.place)}: {_known(one)}")
     screen.say(_totals(swept, len(shown)))
     for space in swept.spaces:
         screen.say()
         _show_limits(screen, swept, space)
+
+
+def _known(one: Explored) -> str:
+    """What is known to break, and why; it was not judged above this combination."""
+    steps = one.checked.result.depth
+    return f"{one.promise} is known to break, in {steps} steps, and not judged from here on; {one.why_known}"
 
 
 def _cells(one: Explored) -> tuple[str, ...]:
@@ -153,6 +161,11 @@ def as_json(swept: Swept, runs: Sequence[Run]) -> str:
                 "left": [
                     {"bounds": space.bounds(one.place), "seconds": round(one.seconds, 3)}
                     for one in swept.left
+                    if one.space is space
+                ],
+                "known": [
+                    {"bounds": space.bounds(one.place), "promise": one.promise, "why": one.why_known}
+                    for one in swept.known
                     if one.space is space
                 ],
                 "violated": stories.get(space.scenario.name),

@@ -7,6 +7,7 @@ from zombieproof.checker.transactions.state import (
     CLIENTS,
     IDS,
     MESSAGES,
+    MORE_PRODUCER_IDS,
     NODES,
     PARTITIONS,
     PRODUCER_IDS,
@@ -68,6 +69,22 @@ KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS)
 """What only happens where more than the messages of clients and markers travels."""
 
 
+AT_PRODUCERS = (Action.FORGET_PRODUCER, Action.FORGET_GUARD, Action.ABORT_BY_HAND)
+"""What happens to one producer id on one partition. Those of ids beyond `PRODUCER_IDS` come last of all."""
+
+_PAIRS = PARTITIONS * PRODUCER_IDS
+
+
+def partition_of(i: int) -> int:
+    """The partition of argument `i` of an action `AT_PRODUCERS`."""
+    return i // PRODUCER_IDS % PARTITIONS
+
+
+def producer_of(i: int) -> int:
+    """The producer id of argument `i` of an action `AT_PRODUCERS`."""
+    return i % PRODUCER_IDS + i // _PAIRS * PRODUCER_IDS
+
+
 def _numbered() -> tuple[tuple[int, int], ...]:
     counts = {
         Action.STEP: CLIENTS,
@@ -89,21 +106,23 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Action.LOSE_LEADER: PARTITIONS,
         Action.REBALANCE: 1,
         Action.EXPIRE: IDS,
-        Action.FORGET_PRODUCER: PARTITIONS * PRODUCER_IDS,
-        Action.FORGET_GUARD: PARTITIONS * PRODUCER_IDS,
+        Action.FORGET_PRODUCER: _PAIRS,
+        Action.FORGET_GUARD: _PAIRS,
         Action.REFUSE: MESSAGES,
         Action.COMMIT_PLAINLY: CLIENTS,
-        Action.ABORT_BY_HAND: PARTITIONS * PRODUCER_IDS,
+        Action.ABORT_BY_HAND: _PAIRS,
         Action.MISLEAD: CLIENTS,
         **dict.fromkeys(AT_APPENDS, APPENDS),
         Action.DISCONNECT: PARTITIONS * NODES,
         **dict.fromkeys(AT_BLOCKS, NODES),
     }
-    return tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
+    first = tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
+    more = range(_PAIRS, PARTITIONS * MORE_PRODUCER_IDS)
+    return first + tuple((int(kind), i) for kind in AT_PRODUCERS for i in more)
 
 
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
-"""(kind, argument) of each action, by its number; those of `KINDS_BETWEEN_BROKERS` come last."""
+"""(kind, argument) of each action, by its number; `KINDS_BETWEEN_BROKERS` come behind, more producer ids last."""
 
 FAULTS_BEHIND = (Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.DISCONNECT, Action.LOSE_BLOCK, Action.DOUBLE_BLOCK)
 """What may go wrong where more travels than messages of clients and markers."""
@@ -118,7 +137,7 @@ FAULTS: tuple[int, ...] = tuple(
 )
 """The actions that are faults: they may happen, and need not."""
 
-ACTIONS_AT_ONCE: int = sum(kind not in KINDS_BETWEEN_BROKERS for kind, _ in ACTIONS)
+ACTIONS_AT_ONCE: int = next(n for n, (kind, _) in enumerate(ACTIONS) if kind in KINDS_BETWEEN_BROKERS)
 """How many actions there are where nothing of that travels."""
 
 

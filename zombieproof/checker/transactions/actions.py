@@ -19,9 +19,16 @@ from zombieproof.checker.transactions import (
     reader_actions,
     replies,
 )
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, KINDS_BETWEEN_BROKERS, Action
+from zombieproof.checker.transactions.action_kinds import (
+    ACTIONS,
+    AT_APPENDS,
+    KINDS_BETWEEN_BROKERS,
+    Action,
+    partition_of,
+    producer_of,
+)
 from zombieproof.checker.transactions.causes import has_cause
-from zombieproof.checker.transactions.state import MESSAGES, PRODUCER_IDS, Kind, Message, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.state import MESSAGES, Kind, Message, Setup, Stage, State, Trail
 
 
 def step(state: State, action: int, setup: Setup, trail: Trail) -> bool:
@@ -59,7 +66,7 @@ def _outside(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> boo
     if kind == Action.COMMIT_PLAINLY:
         return plain_commits.commit(state, setup, trail, i)
     if kind == Action.ABORT_BY_HAND:
-        return operators.abort_by_hand(state, setup, i // PRODUCER_IDS, i % PRODUCER_IDS)
+        return operators.abort_by_hand(state, setup, partition_of(i), producer_of(i))
     return operators.mislead(state, setup, i)
 
 

@@ -11,7 +11,6 @@ from zombieproof.checker.transactions.state import (
     OFFSETS,
     OPS,
     PARTITIONS,
-    PRODUCER_IDS,
     TXNS,
     Client,
     Kind,
@@ -124,7 +123,7 @@ def _fetch_position(state: State, setup: Setup, trail: Trail, c: int) -> bool:
 def _reads_committed_offset(state: State, setup: Setup, trail: Trail, client: Client) -> bool:
     """Whether the group tells its committed offset; the answer's way is folded, it changes nothing."""
     pending = 0
-    for pid in range(PRODUCER_IDS):
+    for pid in range(len(state.group.pending)):
         if state.group.pending[pid].state == PendingOffsetsState.PENDING:
             pending += 1
     if not is_read(Asked(True, setup.rules.kip447_stable == 1, pending, True), setup.rules, trail).is_shown:

@@ -8,7 +8,6 @@ from zombieproof.checker.transactions import network
 from zombieproof.checker.transactions.state import (
     MESSAGES,
     PARTITIONS,
-    PRODUCER_IDS,
     Kind,
     Message,
     Overflow,
@@ -209,7 +208,7 @@ def keep_identity(state: State, setup: Setup, trail: Trail, c: int) -> None:
     requests.keep_identity(client, wants_bump, setup.rules, trail.producer, trail)
     if not trail.producer.sends_init:
         return
-    if state.next_producer_id >= PRODUCER_IDS:
+    if state.next_producer_id >= len(state.group.pending):
         state.overflow = Overflow.PRODUCER_IDS
         return
     granted = Answer(int(Error.NONE), int(state.next_producer_id), 0)

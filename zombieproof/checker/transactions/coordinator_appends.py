@@ -5,7 +5,7 @@ that needs it), and the ghost facts.
 """
 
 from zombieproof.checker.transactions import id_blocks
-from zombieproof.checker.transactions.state import PRODUCER_IDS, Overflow, Phase, Setup, State, Trail
+from zombieproof.checker.transactions.state import Overflow, Phase, Setup, State, Trail
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
 from zombieproof.statemachines.coordinator import appends, ends, loading, outcomes
@@ -25,12 +25,12 @@ def office(state: State, setup: Setup, node: int, now_ms: int) -> Office:
 
 def _count(state: State) -> int:
     """The next producer id, where they are counted; NONE when this record can hold no more."""
-    fresh = int(state.next_producer_id)
+    fresh, room = int(state.next_producer_id), len(state.group.pending)
     if len(state.appends) > 0:
         # An id that went with a transition that never was durable is as if it had never been given.
-        while fresh < PRODUCER_IDS and _is_used(state, fresh):
+        while fresh < room and _is_used(state, fresh):
             fresh += 1
-    return NONE if fresh >= PRODUCER_IDS else fresh
+    return NONE if fresh >= room else fresh
 
 
 def _is_used(state: State, producer_id: int) -> bool:

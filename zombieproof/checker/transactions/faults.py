@@ -12,8 +12,8 @@ from zombieproof.checker.transactions import (
     partition_actions,
     questions_under_way,
 )
-from zombieproof.checker.transactions.action_kinds import Action
-from zombieproof.checker.transactions.state import OFFSETS, PRODUCER_IDS, Setup, State, Trail
+from zombieproof.checker.transactions.action_kinds import Action, partition_of, producer_of
+from zombieproof.checker.transactions.state import OFFSETS, Setup, State, Trail
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.partition_leader import forgetting
 
@@ -44,7 +44,7 @@ def inject(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
     if kind == Action.EXPIRE:
         return _expire(state, setup, trail, i)
     if kind in (Action.FORGET_PRODUCER, Action.FORGET_GUARD):
-        return _forget(state, trail, kind, i // PRODUCER_IDS, i % PRODUCER_IDS)
+        return _forget(state, trail, kind, partition_of(i), producer_of(i))
     return _inject_at_partition(state, setup, trail, kind, i)
 
 
@@ -97,6 +97,8 @@ def _forget(state: State, trail: Trail, kind: int, p: int, pid: int) -> bool:
 
     A guard takes its entry along if nothing else is known of the producer.
     """
+    if pid >= len(state.partitions[p].entries):
+        return False
     entry = state.partitions[p].entries[pid]
     if entry.txn_first_offset != NONE:
         return False

@@ -5,7 +5,7 @@ stays behind, which arrives when the node waits for another one. A node that cra
 Ids are named by their first use: `State.given` says which id each of the state's few numbers stands for.
 """
 
-from zombieproof.checker.transactions.state import PRODUCER_IDS, Allocation, Overflow, Setup, State
+from zombieproof.checker.transactions.state import Allocation, Overflow, Setup, State
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines import producer_ids
 
@@ -23,7 +23,7 @@ def _name_of(state: State, number: int) -> int:
     for name in range(state.next_producer_id):
         if state.given[name] == number:
             return int(name)
-    return int(state.next_producer_id) if state.next_producer_id < PRODUCER_IDS else NONE
+    return int(state.next_producer_id) if state.next_producer_id < len(state.group.pending) else NONE
 
 
 def claim(state: State, node: int) -> None:

@@ -14,6 +14,7 @@ from zombieproof.checker.transactions.order import ORDER
 from zombieproof.checker.transactions.state import (
     APPENDS,
     CLIENTS,
+    MORE_PRODUCER_IDS,
     NODES,
     OPS,
     PARTITIONS,
@@ -22,8 +23,12 @@ from zombieproof.checker.transactions.state import (
     Allocation,
     Bounds,
     Budget,
+    CheckedEntry,
+    Group,
     Op,
     Overflow,
+    Partition,
+    Reader,
     Setup,
     State,
     Trail,
@@ -31,6 +36,7 @@ from zombieproof.checker.transactions.state import (
 )
 from zombieproof.checker.transactions.tasks import tasks
 from zombieproof.model.catalogue import IN_STATES
+from zombieproof.model.records import PendingOffset
 from zombieproof.model.rules import Rules
 from zombieproof.statemachines.partition_leader.questions import Lane
 from zombieproof.statemachines.producer_ids import ProducerIdBlocks
@@ -39,7 +45,7 @@ from zombieproof.statemachines.registry import MACHINES
 OVERFLOWS: Mapping[int, str] = {
     int(Overflow.MESSAGE_SLOTS): "messages in flight",
     int(Overflow.LOG_END): "records in a partition's log",
-    int(Overflow.PRODUCER_IDS): "producer ids",
+    int(Overflow.PRODUCER_IDS): f"producer ids ({PRODUCER_IDS}; {MORE_PRODUCER_IDS} with --bounds more_producer_ids=1)",
     int(Overflow.APPENDS): "appends under way",
 }
 
@@ -74,16 +80,27 @@ def initial_state(setup: Setup) -> State:
         state.lanes = [Lane() for _ in range(PARTITIONS * NODES)]
         state.blocks = [ProducerIdBlocks() for _ in range(NODES)]
         state.allocations = [Allocation() for _ in range(NODES)]
-        state.given = [0] * PRODUCER_IDS
+        state.given = [0] * MORE_PRODUCER_IDS
+        widen(state)
     if setup.bounds.id_blocks > 0:
         for node in range(NODES):
             id_blocks.start(state, node)
     return state
 
 
+def widen(state: State) -> None:
+    """Make room for more producer ids, behind those that a state always has room for."""
+    state.group.pending += [PendingOffset() for _ in range(MORE_PRODUCER_IDS - len(state.group.pending))]
+    for partition in state.partitions:
+        partition.entries += [CheckedEntry() for _ in range(MORE_PRODUCER_IDS - len(partition.entries))]
+    for reader in state.readers:
+        reader.states += [0] * (MORE_PRODUCER_IDS - len(reader.states))
+
+
 def travels(bounds: Bounds) -> bool:
-    """Whether more is under way than messages of clients and markers."""
-    return bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
+    """Whether there is to be room for more than messages of clients and markers, and the usual producer ids."""
+    between = bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
+    return between or bounds.more_producer_ids == 1
 
 
 def bound_hit(state: State, setup: Setup) -> int:
@@ -133,8 +150,14 @@ BETWEEN_BROKERS = replace(
         (State, "lanes"): PARTITIONS * NODES,
         (State, "blocks"): NODES,
         (State, "allocations"): NODES,
-        (State, "given"): PRODUCER_IDS,
+        (State, "given"): MORE_PRODUCER_IDS,
+        (Partition, "entries"): MORE_PRODUCER_IDS,
+        (Group, "pending"): MORE_PRODUCER_IDS,
+        (Reader, "states"): MORE_PRODUCER_IDS,
         **{(ProducerIdBlocks, each): "i1" for each in _NUMBERS_OF_BLOCKS},
     },
 )
-"""The same with room for what travels between brokers: appends, questions of leaders, blocks of producer ids."""
+"""The same with room for what travels between brokers, and for more producer ids.
+
+Between brokers travel appends, questions of leaders, and blocks of producer ids.
+"""

@@ -1,12 +1,19 @@
 """An action in words: who does what, and where a message arrives."""
 
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
+from zombieproof.checker.transactions.action_kinds import (
+    ACTIONS,
+    AT_APPENDS,
+    AT_BLOCKS,
+    Action,
+    partition_of,
+    producer_of,
+)
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.state import (
     NODES,
     OFFSETS,
-    PRODUCER_IDS,
+    Client,
     Kind,
     Message,
     Op,
@@ -95,10 +102,15 @@ def _client_step(state: State, setup: Setup, c: int, abort_instead: bool) -> str
         Op.OFFSETS: "sends its offsets into the transaction",
         Op.COMMIT: "commits its transaction",
         Op.ABORT: "aborts its transaction",
-        Op.FETCH: "fetches the committed offset",
+        Op.FETCH: "goes on from where it is" if remembers_position(setup, client) else "fetches the committed offset",
         Op.STORE: "stores its producer id and epoch outside, where it is decided to commit",
     }
     return f"{name} {words.get(op, 'stops')}{_first_asks(setup, state, c, op)}"
+
+
+def remembers_position(setup: Setup, client: Client) -> bool:
+    """Whether a member goes on from its own position, and asks the group nothing."""
+    return setup.bounds.keeps_position == 1 and client.generation != NONE
 
 
 def _first_asks(setup: Setup, state: State, c: int, op: Op) -> str:
@@ -243,7 +255,7 @@ def _at_block(state: State, setup: Setup, kind: int, node: int) -> str:
 
 
 def _p(i: int) -> str:
-    p = i // PRODUCER_IDS
+    p = partition_of(i)
     return partition_name(p) if p <= OFFSETS else "?"
 
 
@@ -251,7 +263,7 @@ def _fault(setup: Setup, kind: int, i: int) -> str:
     p = partition_name(i) if i <= OFFSETS else ""
     reads = "reads the log" if setup.rules.leader_reads_log == 1 else "does not read the log"
     words = {
-        Action.ABORT_BY_HAND: f"an administrator aborts by hand what producer {i % PRODUCER_IDS} has open on {_p(i)}",
+        Action.ABORT_BY_HAND: f"an administrator aborts by hand what producer {producer_of(i)} has open on {_p(i)}",
         Action.MISLEAD: f"{client_name(i % len(NAMES))} looks its coordinator up, and is told the other node",
         Action.COMMIT_PLAINLY: f"{client_name(i % len(NAMES))}'s consumer commits its position beside the transaction",
         Action.READ_ONE: f"{READERS[i % len(READERS)]} fetches one batch",
@@ -261,7 +273,7 @@ def _fault(setup: Setup, kind: int, i: int) -> str:
         Action.CHANGE_LEADER: f"{p} gets another leader, which {reads}",
         Action.LOSE_LEADER: f"{p} loses its leader",
         Action.REBALANCE: "the group rebalances: the other member owns the input from now on",
-        Action.FORGET_PRODUCER: f"the leader of {_p(i)} forgets the silent producer {i % PRODUCER_IDS}",
-        Action.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {i % PRODUCER_IDS}",
+        Action.FORGET_PRODUCER: f"the leader of {_p(i)} forgets the silent producer {producer_of(i)}",
+        Action.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {producer_of(i)}",
     }
     return words[Action(kind)]

@@ -14,6 +14,8 @@ def abort_by_hand(state: State, setup: Setup, p: int, pid: int) -> bool:
 
     Source: KIP-664; ``TransactionsCommand.AbortTransactionCommand``.
     """
+    if pid >= len(state.partitions[p].entries):
+        return False
     entry = state.partitions[p].entries[pid]
     if entry.txn_first_offset == NONE or (setup.bounds.looks_first == 1 and _is_listed(state, p, pid)):
         return False

@@ -9,7 +9,6 @@ from zombieproof.checker.transactions.state import (
     LOG,
     MESSAGES,
     OFFSETS,
-    PRODUCER_IDS,
     Kind,
     Message,
     Overflow,
@@ -255,7 +254,7 @@ def elect_leader(state: State, setup: Setup, trail: Trail, p: int) -> None:
     """A new leader: producer state, pending and committed offsets are the fold of the partition's log (§3.7)."""
     partition = state.partitions[p]
     partition.leader = True
-    for pid in range(PRODUCER_IDS):
+    for pid in range(len(state.group.pending)):
         forgetting.lose_memory(partition.entries[pid])
         if p == OFFSETS:
             offsets.lose_memory(state.group.pending[pid])

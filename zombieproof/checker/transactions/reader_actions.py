@@ -5,7 +5,7 @@ transactional batches back itself. A fetch returns either the next batch or ever
 knows of aborted producers lasts for one fetch (reference §6).
 """
 
-from zombieproof.checker.transactions.state import LOG, PRODUCER_IDS, Partition, Setup, State, Trail
+from zombieproof.checker.transactions.state import LOG, Partition, Setup, State, Trail
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, ConsumerState, Isolation, LogEntry
 from zombieproof.statemachines.consumer import reading
@@ -32,7 +32,7 @@ def fetch(state: State, setup: Setup, trail: Trail, r: int, everything: bool) ->
     for offset in range(first, bound):
         _consume(state, setup, trail, r, isolation, first, bound, offset)
     if not reading.keeps_states(isolation):
-        for pid in range(PRODUCER_IDS):
+        for pid in range(len(reader.states)):
             reader.states[pid] = ConsumerState.DELIVERING
     reader.position = bound
     return True

@@ -36,6 +36,7 @@ NODES = 2
 PARTITIONS = 3
 OFFSETS = 2
 PRODUCER_IDS = 2
+MORE_PRODUCER_IDS = 4
 LOG = 8
 MESSAGES = 8
 TXNS = 3
@@ -316,7 +317,10 @@ class Allocation:
 
 @dataclass(slots=True)
 class State:
-    """Everything. `appends` and what stands behind it have room only in the model in which they travel."""
+    """Everything. `appends` and what stands behind it have room only in the model in which they travel.
+
+    That one has room for `MORE_PRODUCER_IDS` as well, where the other has it for `PRODUCER_IDS`.
+    """
 
     messages: list[Message] = array(Message, MESSAGES)
     clients: list[Client] = array(Client, CLIENTS)
@@ -351,6 +355,7 @@ class Bounds:
     that closes its producer and takes a new one goes on from where it was told that it is, and asks the group nothing.
     With `looks_first` an administrator aborts by hand what no coordinator lists, and nothing else. With `restarts` an
     instance that is fenced is started anew by whoever supervises it, and begins its transaction again (see ``epochs``).
+    `more_producer_ids` makes room for ``MORE_PRODUCER_IDS``, for where the largest epoch is small.
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -371,6 +376,7 @@ class Bounds:
     keeps_position: int = 0
     looks_first: int = 0
     restarts: int = 0
+    more_producer_ids: int = 0
 
 
 @dataclass(slots=True)

@@ -1,6 +1,11 @@
 """What Kafka's own rules break, the newest ones too: no ticket of it is known, and no rule here repairs it."""
 
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
 from zombieproof.checker.scenario import Mutant
+from zombieproof.model.rules import Rules
 
 UNRIVALLED = "an_unrivalled_producer_is_never_fenced"
 
@@ -33,6 +38,52 @@ ABORTED_UNSEEN = (
     "as documented; a leader takes a marker that is sent by hand for any other, so an administrator who does not look "
     "first aborts one partition of a transaction that its producer goes on to commit (KIP-664)"
 )
+
+
+DECIDED_AGAIN = (
+    "open; a decision whose append is durable and counts as failed is in the log, and the coordinator's memory has the "
+    "transaction open still: whoever fences it then has the other decision logged behind it. Nobody was told of the "
+    "first, and no marker of it was sent (reference §2.6)"
+)
+
+GUARD_TAKEN = (
+    "open; an offset commit has no sequence, so a late copy of one is appended again while its transaction has no "
+    "marker yet, and the append takes away the guard under which the next one is being verified: that is refused with "
+    "INVALID_TXN_STATE, which is fatal (reference §3.5: whatever is appended removes the producer's verification)"
+)
+
+FORGOTTEN_MARKER = (
+    "open; a leader that has forgotten a silent producer has forgotten the coordinator epoch of its last marker too, "
+    "and takes the marker that a deposed coordinator has still under way: the log has an older coordinator epoch "
+    "behind a newer one, though with transaction version 2 nothing is ended by it (what is left of KAFKA-9144)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWith:
+    """A promise that breaks wherever these faults come together, and why; `until`: the last transaction version."""
+
+    promise: str
+    faults: frozenset[str]
+    why: str
+    until: int = 2
+
+
+KNOWN_WITH: Final = (
+    KnownWith("a_transaction_has_one_decision", frozenset({"unknown_appends"}), DECIDED_AGAIN),
+    KnownWith("epochs_never_go_down", frozenset({"forgotten", "deposed"}), FORGOTTEN_MARKER),
+    KnownWith("epochs_never_go_down", frozenset({"forgotten", "failovers"}), FORGOTTEN_MARKER),
+    KnownWith("sequences_follow_each_other", frozenset({"late", "lost"}), ANY_FIRST_SEQUENCE, until=1),
+)
+"""What a sweep meets in many scenarios. Each is a registered story: a mutant that is `known`."""
+
+
+def known_with(promise: str, faults: Collection[str], rules: Rules) -> str:
+    """Why a promise is broken where these faults may happen, "" if that is not known."""
+    for each in KNOWN_WITH:
+        if each.promise == promise and each.faults <= set(faults) and rules.transaction_version <= each.until:
+            return each.why
+    return ""
 
 
 def fenced_by_its_own_copy(steps: int) -> Mutant:

@@ -1,7 +1,7 @@
 """Consume, transform, produce: the input position is part of the transaction."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.scenarios.known import POSITIONS_BESIDE
+from zombieproof.checker.transactions.scenarios.known import GUARD_TAKEN, POSITIONS_BESIDE
 from zombieproof.checker.transactions.state import Op
 
 _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
@@ -40,6 +40,74 @@ CONSUME_TRANSFORM_PRODUCE = transaction_scenario(
             steps=29,
             without=("kip447_stable",),
             bug="B08",
+        ),
+    ),
+)
+
+PASSED_MEMBER = transaction_scenario(
+    "passed_member",
+    "Three inputs. The group takes the first member for dead while its first transaction is under way, and the second "
+    "member reads and commits all three. What the first one still sends must not take the group's position back.",
+    ((_LOOP,), (_LOOP, _LOOP, _LOOP)),
+    distinct=80_032,
+    always=(
+        *ALWAYS,
+        "a_committed_position_never_goes_back",
+        "each_input_has_one_committed_output",
+        "no_input_is_passed_over",
+        "offsets_in_memory_are_the_fold_of_their_log",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=("offsets_are_committed", "offsets_are_pending_across_a_rebalance", "two_transactions_commit"),
+    ids=(0, 1),
+    grouped=1,
+    inputs=3,
+    rebalances=1,
+    mutants=(
+        Mutant(
+            "who_was_passed_takes_the_position_back",
+            breaks="a_committed_position_never_goes_back",
+            steps=42,
+            without=("kip447_fence",),
+            bug="B07",
+        ),
+    ),
+)
+
+KEPT_POSITION = transaction_scenario(
+    "kept_position",
+    "Three inputs and one member, which asks its group once and goes on from where it is, as a consumer that polls. "
+    "The group coordinator changes, and an answer is lost. The next offset commit comes while the markers of the "
+    "transaction before are on their way.",
+    ((_LOOP, _LOOP, _LOOP),),
+    distinct=6_347,
+    always=(
+        *ALWAYS,
+        "a_committed_position_never_goes_back",
+        "each_input_has_one_committed_output",
+        "no_input_is_passed_over",
+        "offsets_in_memory_are_the_fold_of_their_log",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=("offsets_are_committed", "two_transactions_commit"),
+    grouped=1,
+    inputs=3,
+    keeps_position=1,
+    lost=1,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "a_late_offset_commit_takes_the_guard_of_the_next",
+            breaks="an_unrivalled_producer_is_never_fenced",
+            steps=23,
+            bounds={"doubled_batches": 1, "lost": 0, "leader_changes": 0},
+            known=GUARD_TAKEN,
+        ),
+        Mutant(
+            "an_application_without_an_answer_begins_its_work_again",
+            breaks="each_input_has_one_committed_output",
+            steps=30,
+            bounds={"ends_given_up": 1, "leader_changes": 0},
         ),
     ),
 )

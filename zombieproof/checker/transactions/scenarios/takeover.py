@@ -1,11 +1,13 @@
 """Two producer instances, one transactional id."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.scenarios.known import fenced_by_its_own_copy
+from zombieproof.checker.transactions.scenarios.known import DECIDED_AGAIN, FORGOTTEN_MARKER, fenced_by_its_own_copy
 from zombieproof.checker.transactions.state import Op
 
 _OF_INSTANCES = ("no_two_live_producers_share_an_identity", "nothing_of_an_older_instance_takes_effect")
 _TWO = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))
+
+_NO_OTHER_FAULT = dict.fromkeys(("lost", "doubled", "doubled_batches", "late", "crashes"), 0)
 
 ZOMBIE_TAKEOVER = transaction_scenario(
     "zombie_takeover",
@@ -28,6 +30,29 @@ ZOMBIE_TAKEOVER = transaction_scenario(
             without=("init_raises_epoch",),
         ),
         Mutant("end_txn_ignores_epoch", breaks="only_its_owner_ends_a_transaction", steps=11, without=("strict_end",)),
+        Mutant(
+            "a_decision_that_counts_as_failed_is_taken_again",
+            breaks="a_transaction_has_one_decision",
+            steps=10,
+            bounds={**_NO_OTHER_FAULT, "unknown_appends": 1},
+            known=DECIDED_AGAIN,
+        ),
+        Mutant(
+            "a_deposed_coordinator_marks_what_was_forgotten",
+            breaks="epochs_never_go_down",
+            steps=11,
+            bounds={**_NO_OTHER_FAULT, "forgotten": 1, "deposed": 1},
+            bug="B14",
+            known=FORGOTTEN_MARKER,
+        ),
+        Mutant(
+            "a_marker_outlives_its_coordinator_and_is_not_remembered",
+            breaks="epochs_never_go_down",
+            steps=11,
+            bounds={**_NO_OTHER_FAULT, "forgotten": 1, "failovers": 1},
+            bug="B14",
+            known=FORGOTTEN_MARKER,
+        ),
     ),
 )
 
