@@ -97,6 +97,13 @@ WHY = {
             "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0; nobody sends its markers"
         ),
     },
+    "refused_completion": {
+        "a_completion_that_is_refused_hangs": "x0 stays PREPARE_COMMIT, and nobody completes it",
+        "its_producer_asks_for_ever": "A is answered CONCURRENT_TRANSACTIONS (row T9), and asks again",
+        "a_completion_is_tried_once": "x0 stays PREPARE_COMMIT, and nobody completes it",
+        "what_was_refused_is_pending_for_ever": "x0 is still to become EMPTY, and nobody is at work on it",
+        "memory_moves_before_the_log": "p0 has an open transaction of producer 0 that no coordinator lists",
+    },
     "leader_failover": {
         "a_new_leader_knows_nothing": ("the leader of p0 knows nothing of producer 0, whose records are in the log"),
         "a_new_leader_refuses_the_marker_for_ever": "it is refused: INVALID_PRODUCER_EPOCH (row M2)",

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from zombieproof.bridge.between_brokers import (
     allocate_block,
+    close_log,
     double_block,
     doubt_append,
     fail_append,
@@ -17,6 +18,7 @@ from zombieproof.bridge.between_brokers import (
     give_late_block,
     lose_block,
     make_append,
+    reject_append,
     tell_append,
 )
 from zombieproof.bridge.clusters import asker_of_block
@@ -319,6 +321,8 @@ COMMANDS: Mapping[Action, Callable[..., object]] = {
     Action.MAKE_APPEND: make_append,
     Action.FAIL_APPEND: fail_append,
     Action.DOUBT_APPEND: doubt_append,
+    Action.REJECT_APPEND: reject_append,
+    Action.CLOSE_LOG: close_log,
     Action.TELL_APPEND: tell_append,
     Action.ALLOCATE_BLOCK: allocate_block,
     Action.LOSE_BLOCK: lose_block,

@@ -30,6 +30,7 @@ from zombieproof.checker.transactions.scenarios.for_switches import (
     TWO_IDEMPOTENT_PRODUCERS,
 )
 from zombieproof.checker.transactions.scenarios.given_up import GIVEN_UP_COMMIT
+from zombieproof.checker.transactions.scenarios.hard_appends import REFUSED_COMPLETION
 from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PRODUCER
 from zombieproof.checker.transactions.scenarios.last_epoch import EXHAUSTED_FENCE, LAST_EPOCH
 from zombieproof.checker.transactions.scenarios.offsets import (
@@ -81,6 +82,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         TIMEOUT,
         COORDINATOR_FAILOVER,
         APPENDS_UNDER_WAY,
+        REFUSED_COMPLETION,
         WAITING_QUESTIONS,
         PRODUCER_ID_BLOCKS,
         LEADER_FAILOVER,

@@ -368,7 +368,8 @@ OMISSIONS: Final = (
         CHECKER,
         "what may come between a fence and the server's EndTxn behind it at one coordinator",
         "both are one action; an append to the transaction log and its outcome are steps of their own only with "
-        "`--bounds appends_travel=1` (`appends_under_way` has it), elsewhere it is durable at once",
+        "`--bounds appends_travel=1` (`appends_under_way` has it; `refused_completion`, with errors behind which "
+        "nobody appends again), elsewhere it is durable at once",
         "TransactionCoordinator.endTransaction; reference §2.17",
         "a client's EndTxn between a fence and the abort that follows it is tested on the decisions, not explored",
         (Absent(Sort.FAULT, "ABORT_FENCED"),),

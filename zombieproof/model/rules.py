@@ -92,6 +92,21 @@ class Rules:
         source="KIP-98",
         row="Z6",
     )
+    memory_follows_log: int = switch(
+        "a coordinator's memory moves when its log has the record, and not when the log refuses it",
+        since="0.11.0",
+        source="KIP-98",
+        row="§2.6",
+    )
+    refused_append_clears_pending: int = switch(
+        "a transition that the log has refused is pending no longer", since="0.11.0", source="KIP-98", row="§2.6"
+    )
+    completion_is_appended_again: int = switch(
+        "a completion that the log does not take for the moment is appended again",
+        since="0.11.0",
+        source="KIP-98",
+        row="§2.12",
+    )
     leader_reads_log: int = switch(
         "a new leader knows of producers and transactions what its log says",
         since="0.11.0",

@@ -20,6 +20,7 @@ from zombieproof.checker.transactions.questions_under_way import place_of
 from zombieproof.checker.transactions.state import NODES, Kind, Message, Op, Setup, Stage, State, Trail
 from zombieproof.model.vocabulary import NONE, Error, PendingOffsetsState, Row, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
+from zombieproof.report.refused_appends import left_behind
 from zombieproof.report.states import identity, label_name, transaction_words
 from zombieproof.statemachines.notes import Decision, MachineIndex
 
@@ -42,9 +43,10 @@ def consequences(before: State, after: State, setup: Setup, action: int, trail: 
         asked = tuple(_of_questions(before, after, setup, message))
         answer = () if asked else _answer(after, setup, kind, message, trail, is_told=bool(brokers or clients))
         between = (*asked, *answer, *_then_sends(before, after, setup, message))
-    elif kind in AT_APPENDS and trail.asker > 0:
-        asker = _asker(before, i)
-        between = _said(after, setup, kind, asker, trail, is_told=bool(brokers or clients))
+    elif kind in AT_APPENDS:
+        brokers += (*(_loaded(after) if kind == Action.CLOSE_LOG else ()), *left_behind(before, after, kind, i))
+        if trail.asker > 0:
+            between = _said(after, setup, kind, _asker(before, i), trail, is_told=bool(brokers or clients))
     elif kind == Action.DISCONNECT:
         between = _of_questions(before, after, setup, next(each for each in before.messages if _is_asked(each, i)))
     elif kind in AT_BLOCKS:

@@ -56,9 +56,14 @@ class Action(IntEnum):
     COMMIT_PLAINLY = 32
     ABORT_BY_HAND = 33
     MISLEAD = 34
+    REJECT_APPEND = 35
+    CLOSE_LOG = 36
 
 
-AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.TELL_APPEND)
+HARD = (Action.REJECT_APPEND, Action.CLOSE_LOG)
+"""An append is answered with an error behind which nobody appends it again."""
+
+AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.TELL_APPEND, *HARD)
 """What happens to appends to the transaction log that are under way, where they travel."""
 
 AT_BLOCKS = (Action.ALLOCATE_BLOCK, Action.LOSE_BLOCK, Action.GIVE_BLOCK, Action.DOUBLE_BLOCK, Action.GIVE_LATE_BLOCK)
@@ -95,9 +100,10 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Action.COMMIT_PLAINLY: CLIENTS,
         Action.ABORT_BY_HAND: PARTITIONS * PRODUCER_IDS,
         Action.MISLEAD: CLIENTS,
-        **dict.fromkeys(AT_APPENDS, APPENDS),
+        **dict.fromkeys(AT_APPENDS[:4], APPENDS),
         Action.DISCONNECT: PARTITIONS * NODES,
         **dict.fromkeys(AT_BLOCKS, NODES),
+        **dict.fromkeys(HARD, APPENDS),
     }
     return tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
 
@@ -105,7 +111,14 @@ def _numbered() -> tuple[tuple[int, int], ...]:
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
 """(kind, argument) of each action, by its number; those of `KINDS_BETWEEN_BROKERS` come last."""
 
-FAULTS_BEHIND = (Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.DISCONNECT, Action.LOSE_BLOCK, Action.DOUBLE_BLOCK)
+FAULTS_BEHIND = (
+    Action.FAIL_APPEND,
+    Action.DOUBT_APPEND,
+    *HARD,
+    Action.DISCONNECT,
+    Action.LOSE_BLOCK,
+    Action.DOUBLE_BLOCK,
+)
 """What may go wrong where more travels than messages of clients and markers."""
 
 OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD)

@@ -3,7 +3,14 @@
 `step` asks here first, and so does the engine, before it takes the trouble to try: of eighty actions most cannot be.
 """
 
-from zombieproof.checker.transactions.action_kinds import AT_APPENDS, AT_BLOCKS, BITS, BITS_WITH_MESSAGES, Action
+from zombieproof.checker.transactions.action_kinds import (
+    AT_APPENDS,
+    AT_BLOCKS,
+    BITS,
+    BITS_WITH_MESSAGES,
+    HARD,
+    Action,
+)
 from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Setup, State
 
 
@@ -26,7 +33,7 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
         return state.nodes[1 - state.coordinator].believes
     if kind == Action.ELECT:
         return _is_leaderless(state)
-    if kind >= Action.REFUSE:
+    if Action.REFUSE <= kind <= Action.MISLEAD:
         return _is_switched_on(state, kind, setup)
     if kind >= Action.MAKE_APPEND:
         return _has_cause_between_brokers(state, kind)
@@ -88,6 +95,8 @@ def _has_cause_between_brokers(state: State, kind: int) -> bool:
         return len(state.appends) > 0 and budget.failed_appends > 0
     if kind == Action.DOUBT_APPEND:
         return len(state.appends) > 0 and budget.unknown_appends > 0
+    if kind in HARD:
+        return len(state.appends) > 0 and budget.hard_appends > 0
     if kind in AT_APPENDS:
         return len(state.appends) > 0
     if kind == Action.DISCONNECT:
@@ -112,6 +121,8 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
     found |= _if(has_cause(state, Action.ELECT, setup), Action.ELECT, part)
     if len(state.appends) > 0:
         for kind in range(Action.MAKE_APPEND, Action.GIVE_LATE_BLOCK + 1):
+            found |= _if(has_cause(state, kind, setup), kind, part)
+        for kind in HARD:
             found |= _if(has_cause(state, kind, setup), kind, part)
     if not _has_none_of_them(state):
         for kind in range(Action.REFUSE, Action.MISLEAD + 1):

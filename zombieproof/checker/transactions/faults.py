@@ -8,7 +8,6 @@ from zombieproof.checker.transactions import (
     appends_under_way,
     coordinator_actions,
     id_blocks,
-    network,
     partition_actions,
     questions_under_way,
 )
@@ -55,25 +54,15 @@ def _fail_over(state: State, setup: Setup, trail: Trail) -> bool:
     coordinator_actions.forget(state, state.coordinator)
     if setup.bounds.id_blocks > 0:
         id_blocks.start(state, int(state.coordinator))
-    _take_over(state, setup, trail)
+    coordinator_actions.take_over(state, setup, trail)
     return True
 
 
 def _depose(state: State, setup: Setup, trail: Trail) -> bool:
     """The other broker is elected coordinator, and the old one does not know it yet."""
     state.budget.deposed -= 1
-    _take_over(state, setup, trail)
+    coordinator_actions.take_over(state, setup, trail)
     return True
-
-
-def _take_over(state: State, setup: Setup, trail: Trail) -> None:
-    epoch = state.highest_epoch
-    state.highest_epoch = epoch + 1
-    state.coordinator = 1 - state.coordinator
-    network.hang_up_node(state, state.coordinator)
-    state.nodes[state.coordinator].believes = True
-    state.nodes[state.coordinator].epoch = epoch + 1
-    coordinator_actions.load(state, setup, trail, state.coordinator)
 
 
 def _resign(state: State, node: int) -> bool:

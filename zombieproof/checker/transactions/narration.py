@@ -218,6 +218,8 @@ def _at_append(state: State, setup: Setup, kind: int, number: int) -> str:
         Action.MAKE_APPEND: f"{who} appends {what}",
         Action.FAIL_APPEND: f"{who} appends {what}, which fails",
         Action.DOUBT_APPEND: f"{who} appends {what}, which is durable but reported as failed",
+        Action.REJECT_APPEND: f"{who} appends {what}, which its log takes neither now nor later",
+        Action.CLOSE_LOG: f"{who} appends {what}, its disk fails, and the other node takes over",
     }
     return words[Action(kind)]
 

@@ -288,6 +288,7 @@ class Budget:
     plain_commits: int = 0
     aborts_by_hand: int = 0
     stale_lookups: int = 0
+    hard_appends: int = 0
 
 
 @dataclass(slots=True)
