@@ -349,6 +349,7 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     ),
     "unload_by_epoch": (lambda rules: coordinator_elections.ends_load(4, 6, rules), True, False),
     "pid_block_order": (lambda rules: allocate_producer_ids.accepts_block(3000, 3999, rules), False, True),
+    "block_recorded_first": (allocate_producer_ids.waits_for_record, True, False),
     "absent_group_generation": (commit_to_absent_group, Error.ILLEGAL_GENERATION, Error.UNKNOWN_MEMBER_ID),
     "refused_append_is_for_all": (
         lambda rules: [

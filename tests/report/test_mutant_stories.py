@@ -84,6 +84,7 @@ WHY = {
         "what_waits_has_no_answer": "the leader of p0 asks nothing more, although a question waits",
         "an_answer_counts_for_another_guard": "p0 has an open transaction of producer 0 that no coordinator lists",
     },
+    "recorded_blocks": {"a_block_is_handed_out_before_it_is_recorded": "B is now producer 0, epoch 0, and so is A"},
     "producer_id_blocks": {"a_late_block_is_used_again": "B is now producer 0, epoch 0, and so is A"},
     "appends_under_way": {
         "a_deposed_coordinator_answers_from_memory": DEAD,

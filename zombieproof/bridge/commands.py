@@ -336,6 +336,8 @@ NO_LEVER: Mapping[Action, str] = {
     Action.REFUSE: "batches of one partition share a connection here: a leader that refuses one refuses all behind it",
     Action.ABORT_BY_HAND: "whoever coordinates sends the markers of a twin, and nobody else",
     Action.MISLEAD: "a live producer of a twin is told at once who coordinates",
+    Action.RECORD_BLOCK: "the controller of a twin answers when its record is durable, in one step",
+    Action.CHANGE_CONTROLLER: "the controller of a twin is one broker, and stays",
     Action.COMMIT_PLAINLY: "no member of a twin's group commits by itself",
 }
 """Kinds of action that a live cluster has no command for, and why; ``beginning`` refuses what may have them."""

@@ -5,7 +5,11 @@ from collections.abc import Mapping
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.spark_sink.scenarios import SPARK_SCENARIOS
 from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
-from zombieproof.checker.transactions.scenarios.between_brokers import PRODUCER_ID_BLOCKS, WAITING_QUESTIONS
+from zombieproof.checker.transactions.scenarios.between_brokers import (
+    PRODUCER_ID_BLOCKS,
+    RECORDED_BLOCKS,
+    WAITING_QUESTIONS,
+)
 from zombieproof.checker.transactions.scenarios.earlier_versions import (
     VERSION_0_CRASH,
     VERSION_0_EXPIRATION,
@@ -85,6 +89,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         REFUSED_COMPLETION,
         WAITING_QUESTIONS,
         PRODUCER_ID_BLOCKS,
+        RECORDED_BLOCKS,
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,

@@ -71,6 +71,7 @@ COUNTED: Final[Mapping[str, Counted]] = {
     "completion_keeps_last_epoch": Counted("rotation_failover", 7_161),
     "last_epoch_recovery": Counted("last_epoch", 122),
     "pid_block_order": Counted("producer_id_blocks", 126_160),
+    "block_recorded_first": Counted("recorded_blocks", 89_323),
     "refused_commit_keeps_pending": Counted("late_offset_commit", 45_562),
     "unknown_producer_id": Counted("forgotten_by_2_4", 113),
     "unknown_after_marker": Counted("forgotten_by_2_4", 113),

@@ -275,12 +275,16 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "a controller that fails over, or hands a block of producer ids out twice",
+        "two controllers at a time, a controller that nobody reaches, and requests of a broker's former life",
         "the controller is one counter that every node can reach; its answers are late, doubled or lost where "
-        "`--bounds id_blocks=1` asks for blocks at all (`producer_id_blocks` has it), elsewhere ids are counted",
-        "ProducerIdControlManager.java; reference §2.16",
-        "what a controller's log owes to its ids is not explored; a broker that takes a block twice is found",
-        (Absent(Sort.FAULT, "CHANGE_CONTROLLER"), Absent(Sort.FIELD, "controller", f"{_STATE}.State")),
+        "`--bounds id_blocks=1` asks for blocks at all (`producer_id_blocks` has it), elsewhere ids are counted; with "
+        "`controller_changes=1` its log lags behind, and its successor goes by that (`recorded_blocks` has it)",
+        "ProducerIdControlManager.java, QuorumController.java; reference §2.16",
+        "that a controller refuses a broker's epoch of before, or is deposed and goes on, is not explored",
+        (
+            Absent(Sort.FIELD, "controller", f"{_STATE}.State"),
+            Absent(Sort.FIELD, "broker_epoch", f"{_STATE}.Allocation"),
+        ),
     ),
     Omission(
         CHECKER,

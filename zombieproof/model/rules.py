@@ -348,6 +348,12 @@ class Rules:
         source="KIP-730",
         row="§2.16",
     )
+    block_recorded_first: int = switch(
+        "a block of producer ids is handed out when it is durable that it is",
+        since="0.11.0",
+        source="KIP-98",
+        row="§2.16",
+    )
     absent_group_generation: int = switch(
         "a generation for a group that does not exist is ILLEGAL_GENERATION; before, UNKNOWN_MEMBER_ID",
         since="4.0",

@@ -216,6 +216,10 @@ def _asks_for_block(before: State, after: State) -> Iterator[str]:
     for node, (old, new) in enumerate(zip(before.allocations, after.allocations, strict=True)):
         if new.asked > old.asked:
             yield f"node {node} asks the controller for producer ids"
+        if new.held > old.held:
+            yield f"the answer to node {node} waits until the controller's log has it"
+        if new.held < old.held:
+            yield f"the answer to node {node} sets out" if new.first != NONE else f"node {node} is not answered"
 
 
 def _of_blocks(before: State, after: State, kind: int, node: int) -> Iterator[str]:

@@ -58,6 +58,8 @@ class Action(IntEnum):
     MISLEAD = 34
     REJECT_APPEND = 35
     CLOSE_LOG = 36
+    RECORD_BLOCK = 37
+    CHANGE_CONTROLLER = 38
 
 
 HARD = (Action.REJECT_APPEND, Action.CLOSE_LOG)
@@ -69,7 +71,10 @@ AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Actio
 AT_BLOCKS = (Action.ALLOCATE_BLOCK, Action.LOSE_BLOCK, Action.GIVE_BLOCK, Action.DOUBLE_BLOCK, Action.GIVE_LATE_BLOCK)
 """What happens between a coordinator node and the controller, where producer ids come in blocks."""
 
-KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS)
+AT_CONTROLLER = (Action.RECORD_BLOCK, Action.CHANGE_CONTROLLER)
+"""What happens to the controller itself, where it may change: its log has what it hands out, or its successor leads."""
+
+KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS, *AT_CONTROLLER)
 """What only happens where more than the messages of clients and markers travels."""
 
 
@@ -104,6 +109,7 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Action.DISCONNECT: PARTITIONS * NODES,
         **dict.fromkeys(AT_BLOCKS, NODES),
         **dict.fromkeys(HARD, APPENDS),
+        **dict.fromkeys(AT_CONTROLLER, 1),
     }
     return tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
 
@@ -118,6 +124,7 @@ FAULTS_BEHIND = (
     Action.DISCONNECT,
     Action.LOSE_BLOCK,
     Action.DOUBLE_BLOCK,
+    Action.CHANGE_CONTROLLER,
 )
 """What may go wrong where more travels than messages of clients and markers."""
 

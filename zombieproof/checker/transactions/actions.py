@@ -163,6 +163,10 @@ def _between_brokers(state: State, setup: Setup, trail: Trail, kind: int, i: int
         return _handle_append(state, setup, trail, kind, i)
     if kind == Action.DISCONNECT:
         return questions_under_way.disconnect(state, setup, trail, i)
+    if kind == Action.RECORD_BLOCK:
+        return id_blocks.record(state)
+    if kind == Action.CHANGE_CONTROLLER:
+        return id_blocks.change_controller(state)
     if kind == Action.GIVE_BLOCK:
         return id_blocks.arrive(state, setup, i)
     if kind == Action.DOUBLE_BLOCK:

@@ -6,11 +6,13 @@
 from zombieproof.checker.transactions.action_kinds import (
     AT_APPENDS,
     AT_BLOCKS,
+    AT_CONTROLLER,
     BITS,
     BITS_WITH_MESSAGES,
     HARD,
     Action,
 )
+from zombieproof.checker.transactions.id_blocks import may_change
 from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Setup, State
 
 
@@ -35,6 +37,8 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
         return _is_leaderless(state)
     if Action.REFUSE <= kind <= Action.MISLEAD:
         return _is_switched_on(state, kind, setup)
+    if kind in AT_CONTROLLER:
+        return may_change(state, setup) and (kind == Action.RECORD_BLOCK or budget.controller_changes > 0)
     if kind >= Action.MAKE_APPEND:
         return _has_cause_between_brokers(state, kind)
     if kind >= Action.CRASH:
@@ -122,7 +126,7 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
     if len(state.appends) > 0:
         for kind in range(Action.MAKE_APPEND, Action.GIVE_LATE_BLOCK + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
-        for kind in HARD:
+        for kind in range(Action.REJECT_APPEND, Action.CHANGE_CONTROLLER + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
     if not _has_none_of_them(state):
         for kind in range(Action.REFUSE, Action.MISLEAD + 1):

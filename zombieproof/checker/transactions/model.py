@@ -75,6 +75,7 @@ def initial_state(setup: Setup) -> State:
         state.blocks = [ProducerIdBlocks() for _ in range(NODES)]
         state.allocations = [Allocation() for _ in range(NODES)]
         state.given = [0] * PRODUCER_IDS
+        state.recorded = [0]
     if setup.bounds.id_blocks > 0:
         for node in range(NODES):
             id_blocks.start(state, node)
@@ -134,6 +135,7 @@ BETWEEN_BROKERS = replace(
         (State, "blocks"): NODES,
         (State, "allocations"): NODES,
         (State, "given"): PRODUCER_IDS,
+        (State, "recorded"): 1,
         **{(ProducerIdBlocks, each): "i1" for each in _NUMBERS_OF_BLOCKS},
     },
 )

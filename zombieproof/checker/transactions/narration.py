@@ -1,6 +1,6 @@
 """An action in words: who does what, and where a message arrives."""
 
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
+from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, AT_CONTROLLER, Action
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.state import (
@@ -67,6 +67,8 @@ def describe(state: State, action: int, setup: Setup) -> str:
         return _fault_of_coordinator(state, setup, kind, i)
     if kind in AT_APPENDS:
         return _at_append(state, setup, kind, i)
+    if kind in AT_CONTROLLER:
+        return _at_controller(state, setup, kind)
     if kind in AT_BLOCKS:
         return _at_block(state, setup, kind, i)
     if kind == Action.DISCONNECT:
@@ -242,6 +244,12 @@ def _at_block(state: State, setup: Setup, kind: int, node: int) -> str:
         Action.GIVE_LATE_BLOCK: f"a late answer of the controller arrives at {who}: {late}",
     }
     return words[Action(kind)]
+
+
+def _at_controller(state: State, setup: Setup, kind: int) -> str:
+    if kind == Action.RECORD_BLOCK:
+        return f"the controller's log has that {_ids_name(state, setup, state.next_block)} is the next"
+    return f"the controller crashes; in its log {_ids_name(state, setup, state.recorded[0])} is the next"
 
 
 def _p(i: int) -> str:

@@ -289,6 +289,7 @@ class Budget:
     aborts_by_hand: int = 0
     stale_lookups: int = 0
     hard_appends: int = 0
+    controller_changes: int = 0
 
 
 @dataclass(slots=True)
@@ -308,16 +309,23 @@ class UnderWay:
 
 @dataclass(slots=True)
 class Allocation:
-    """Under way between a node and the controller: a request (`asked`), its answer (`first` id), a late copy."""
+    """Under way between a node and the controller: a request (`asked`), its answer (`first` id), a late copy.
+
+    `held`: the answer is still at the controller, until its log has what it says.
+    """
 
     asked: bool = False
     first: int = integer(NONE)
     late: int = integer(NONE)
+    held: bool = False
 
 
 @dataclass(slots=True)
 class State:
-    """Everything. `appends` and what stands behind it have room only in the model in which they travel."""
+    """Everything. `appends` and what stands behind it have room only in the model in which they travel.
+
+    `next_block` is what the controller knows of the next block, `recorded` what its log says, if it may change.
+    """
 
     messages: list[Message] = array(Message, MESSAGES)
     clients: list[Client] = array(Client, CLIENTS)
@@ -338,6 +346,7 @@ class State:
     blocks: list[ProducerIdBlocks] = array(ProducerIdBlocks, 0)
     allocations: list[Allocation] = array(Allocation, 0)
     given: list[int] = array(int, 0)
+    recorded: list[int] = array(int, 0)
 
 
 @dataclass(slots=True)
