@@ -12,6 +12,7 @@ from zombieproof.model.decisions import (
     coordinator_elections,
     end_txn,
     fetch,
+    group_log,
     init_producer_id,
     leave_group,
     log_append,
@@ -350,6 +351,9 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "unload_by_epoch": (lambda rules: coordinator_elections.ends_load(4, 6, rules), True, False),
     "pid_block_order": (lambda rules: allocate_producer_ids.accepts_block(3000, 3999, rules), False, True),
     "block_recorded_first": (allocate_producer_ids.waits_for_record, True, False),
+    "commit_waits_for_replicas": (group_log.answers_with_append, False, True),
+    "failed_commit_leaves_nothing": (group_log.keeps_what_failed, False, True),
+    "generation_is_recorded_first": (group_log.tells_with_append, False, True),
     "absent_group_generation": (commit_to_absent_group, Error.ILLEGAL_GENERATION, Error.UNKNOWN_MEMBER_ID),
     "refused_append_is_for_all": (
         lambda rules: [

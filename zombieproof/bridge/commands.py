@@ -338,6 +338,11 @@ NO_LEVER: Mapping[Action, str] = {
     Action.MISLEAD: "a live producer of a twin is told at once who coordinates",
     Action.RECORD_BLOCK: "the controller of a twin answers when its record is durable, in one step",
     Action.CHANGE_CONTROLLER: "the controller of a twin is one broker, and stays",
+    Action.REPLICATE_OFFSETS: "replicas of a twin have what is appended, in the same step",
+    Action.ANSWER_COMMIT: "a commit of offsets of a twin is answered in the step of its append",
+    Action.FAIL_COMMIT: "the offsets log of a twin takes what it is given",
+    Action.DOUBT_COMMIT: "a commit of offsets of a twin is answered in the step of its append",
+    Action.CUT_OFFSETS: "replicas of a twin have what is appended, in the same step",
     Action.COMMIT_PLAINLY: "no member of a twin's group commits by itself",
 }
 """Kinds of action that a live cluster has no command for, and why; ``beginning`` refuses what may have them."""

@@ -42,6 +42,7 @@ from zombieproof.checker.transactions.scenarios.offsets import (
     LATE_OFFSET_COMMIT,
     PLAIN_COMMIT,
 )
+from zombieproof.checker.transactions.scenarios.offsets_under_way import OFFSETS_UNDER_WAY
 from zombieproof.checker.transactions.scenarios.one_producer import (
     FIRST_SEQUENCE,
     FORGOTTEN_ID,
@@ -100,6 +101,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         HANGING_TRANSACTION,
         STALE_LOOKUP,
         LATE_OFFSET_COMMIT,
+        OFFSETS_UNDER_WAY,
         EPOCH_EXHAUSTION,
         ROTATION_FAILOVER,
         ID_EXPIRATION,

@@ -267,7 +267,6 @@ CATALOGUE: tuple[Guarantee, ...] = (
     _witness(w.a_newer_question_takes_the_place),
     _witness(w.an_answer_comes_behind_a_marker),
     _witness(w.a_coordinator_has_used_up_a_block),
-    _witness(w.a_block_waits_for_its_record),
     _witness(w.a_new_coordinator_hands_out_producer_ids),
     # ---- in recordings, the ones that explain most first: findings are reported in this order
     _of_recordings(

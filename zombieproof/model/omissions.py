@@ -288,6 +288,15 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
+        "of a group's log: its other records, and offsets that a coordinator up to 3.9 notes before it appends them",
+        "a rebalance is one step, and what lies before its record is replicated in it, so that whoever hears of the "
+        "generation finds it; a commit is noted with its append, as by coordinators since 4.0",
+        "CoordinatorRuntime.java, GroupMetadataManager.scala (prepareTxnOffsetCommit); reference §4.1, §4.2",
+        "a group record that fails, and a reader between note and append by the rules up to 3.9, are not explored",
+        (Absent(Sort.FIELD, "noted", f"{_STATE}.Group"), Absent(Sort.FAULT, "FAIL_GROUP_RECORD")),
+    ),
+    Omission(
+        CHECKER,
         "leaders that ask a coordinator together",
         "each partition has a leader of its own, and a question travels alone unless `--bounds verification_queue=1` "
         "asks for the queue (`waiting_questions` has it): then it waits for those of the same partition",
@@ -324,7 +333,8 @@ OMISSIONS: Final = (
     Omission(
         CHECKER,
         "replication below the high watermark, and elections that lose records",
-        "an append that was answered is replicated; a new leader has all that the old one answered",
+        "an append that was answered is replicated; a new leader has all that the old one answered; only commits of "
+        "offsets are appended first and replicated later, with `--bounds group_appends=1` (`offsets_under_way` has it)",
         "Partition.scala, ReplicaManager.scala; KIP-101, KIP-966",
         "nothing is said about unclean elections, or about acks below all",
         (Absent(Sort.FIELD, "high_watermark", f"{_STATE}.Partition"), Absent(Sort.FAULT, "UNCLEAN_ELECTION")),

@@ -354,6 +354,15 @@ class Rules:
         source="KIP-98",
         row="§2.16",
     )
+    commit_waits_for_replicas: int = switch(
+        "a commit of offsets is answered when all replicas in sync have it", since="0.11.0", source="KIP-98", row="§4.1"
+    )
+    failed_commit_leaves_nothing: int = switch(
+        "a commit of offsets whose append fails is not in memory either", since="0.11.0", source="KIP-98", row="§4.2"
+    )
+    generation_is_recorded_first: int = switch(
+        "members hear of a new generation when the log of the group has it", since="0.11.0", source="KIP-98", row="§4.1"
+    )
     absent_group_generation: int = switch(
         "a generation for a group that does not exist is ILLEGAL_GENERATION; before, UNKNOWN_MEMBER_ID",
         since="4.0",

@@ -258,14 +258,6 @@ def a_coordinator_has_used_up_a_block(state: State) -> bool:
     return False
 
 
-def a_block_waits_for_its_record(state: State) -> bool:
-    """The controller has set a block aside for a node, and answers when its log says so."""
-    for allocation in state.allocations:
-        if allocation.held:
-            return True
-    return False
-
-
 def a_new_coordinator_hands_out_producer_ids(state: State) -> bool:
     """A coordinator that took over has handed out a producer id from its own block, and its predecessor one too."""
     if state.highest_epoch == 0 or state.next_producer_id < len(state.given):

@@ -60,6 +60,11 @@ class Action(IntEnum):
     CLOSE_LOG = 36
     RECORD_BLOCK = 37
     CHANGE_CONTROLLER = 38
+    REPLICATE_OFFSETS = 39
+    ANSWER_COMMIT = 40
+    FAIL_COMMIT = 41
+    DOUBT_COMMIT = 42
+    CUT_OFFSETS = 43
 
 
 HARD = (Action.REJECT_APPEND, Action.CLOSE_LOG)
@@ -74,7 +79,13 @@ AT_BLOCKS = (Action.ALLOCATE_BLOCK, Action.LOSE_BLOCK, Action.GIVE_BLOCK, Action
 AT_CONTROLLER = (Action.RECORD_BLOCK, Action.CHANGE_CONTROLLER)
 """What happens to the controller itself, where it may change: its log has what it hands out, or its successor leads."""
 
-KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS, *AT_CONTROLLER)
+AT_COMMITS = (Action.ANSWER_COMMIT, Action.FAIL_COMMIT, Action.DOUBT_COMMIT)
+"""What happens to a commit of offsets at its log, where that takes its time."""
+
+AT_OFFSETS = (Action.REPLICATE_OFFSETS, Action.CUT_OFFSETS)
+"""What happens to the offsets log there: replicas have it, or another leader has not what they had not."""
+
+KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS, *AT_CONTROLLER, *AT_COMMITS, *AT_OFFSETS)
 """What only happens where more than the messages of clients and markers travels."""
 
 
@@ -109,7 +120,8 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Action.DISCONNECT: PARTITIONS * NODES,
         **dict.fromkeys(AT_BLOCKS, NODES),
         **dict.fromkeys(HARD, APPENDS),
-        **dict.fromkeys(AT_CONTROLLER, 1),
+        **dict.fromkeys((*AT_CONTROLLER, *AT_OFFSETS), 1),
+        **dict.fromkeys(AT_COMMITS, MESSAGES),
     }
     return tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
 
@@ -125,6 +137,9 @@ FAULTS_BEHIND = (
     Action.LOSE_BLOCK,
     Action.DOUBLE_BLOCK,
     Action.CHANGE_CONTROLLER,
+    Action.FAIL_COMMIT,
+    Action.DOUBT_COMMIT,
+    Action.CUT_OFFSETS,
 )
 """What may go wrong where more travels than messages of clients and markers."""
 

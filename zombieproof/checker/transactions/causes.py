@@ -37,6 +37,8 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
         return _is_leaderless(state)
     if Action.REFUSE <= kind <= Action.MISLEAD:
         return _is_switched_on(state, kind, setup)
+    if kind >= Action.REPLICATE_OFFSETS:
+        return setup.bounds.group_appends == 1 and _is_left_of_offsets(state, kind)
     if kind in AT_CONTROLLER:
         return may_change(state, setup) and (kind == Action.RECORD_BLOCK or budget.controller_changes > 0)
     if kind >= Action.MAKE_APPEND:
@@ -87,6 +89,13 @@ def _is_switched_on(state: State, kind: int, setup: Setup) -> bool:
     return budget.stale_lookups > 0
 
 
+def _is_left_of_offsets(state: State, kind: int) -> bool:
+    """Whether a commit of offsets may fail yet, or its log lose what replicas do not have."""
+    if kind == Action.CUT_OFFSETS:
+        return state.budget.leader_changes > 0
+    return kind in (Action.REPLICATE_OFFSETS, Action.ANSWER_COMMIT) or state.budget.failed_commits > 0
+
+
 def _has_none_of_them(state: State) -> bool:
     budget = state.budget
     nobody = budget.refused == 0 and budget.plain_commits == 0
@@ -126,7 +135,7 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
     if len(state.appends) > 0:
         for kind in range(Action.MAKE_APPEND, Action.GIVE_LATE_BLOCK + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
-        for kind in range(Action.REJECT_APPEND, Action.CHANGE_CONTROLLER + 1):
+        for kind in range(Action.REJECT_APPEND, Action.CUT_OFFSETS + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
     if not _has_none_of_them(state):
         for kind in range(Action.REFUSE, Action.MISLEAD + 1):

@@ -7,6 +7,7 @@ happens to messages and clients (lost, doubled, late, crashed) is in ``actions``
 from zombieproof.checker.transactions import (
     appends_under_way,
     coordinator_actions,
+    group_appends,
     id_blocks,
     partition_actions,
     questions_under_way,
@@ -14,12 +15,15 @@ from zombieproof.checker.transactions import (
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.state import OFFSETS, PRODUCER_IDS, Setup, State, Trail
 from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.group_coordinator import appends
 from zombieproof.statemachines.partition_leader import forgetting
 
 
 def _rebalance(state: State, setup: Setup) -> bool:
     """The group takes its first owner for dead: the next member owns the input partition in the next generation."""
     state.budget.rebalances -= 1
+    if not appends.tells_with_append(setup.rules):
+        group_appends.replicate(state, setup)
     state.group.generation += 1
     state.group.owner = (state.group.owner + 1) % setup.bounds.clients
     return True
@@ -118,6 +122,16 @@ def _inject_at_partition(state: State, setup: Setup, trail: Trail, kind: int, p:
     state.budget.leader_changes -= 1
     _lose_leader(state, setup, p)
     partition_actions.elect_leader(state, setup, trail, p)
+    return True
+
+
+def cut_offsets(state: State, setup: Setup, trail: Trail) -> bool:
+    """Another broker leads the offsets, and has nothing of what its predecessor alone had."""
+    if not state.partitions[OFFSETS].leader or not group_appends.cut(state):
+        return False
+    state.budget.leader_changes -= 1
+    _lose_leader(state, setup, OFFSETS)
+    partition_actions.elect_leader(state, setup, trail, OFFSETS)
     return True
 
 

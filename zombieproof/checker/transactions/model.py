@@ -76,6 +76,7 @@ def initial_state(setup: Setup) -> State:
         state.allocations = [Allocation() for _ in range(NODES)]
         state.given = [0] * PRODUCER_IDS
         state.recorded = [0]
+        state.replicated = [0]
     if setup.bounds.id_blocks > 0:
         for node in range(NODES):
             id_blocks.start(state, node)
@@ -84,7 +85,8 @@ def initial_state(setup: Setup) -> State:
 
 def travels(bounds: Bounds) -> bool:
     """Whether more is under way than messages of clients and markers."""
-    return bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
+    between = bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
+    return between or bounds.group_appends == 1
 
 
 def bound_hit(state: State, setup: Setup) -> int:
@@ -136,6 +138,7 @@ BETWEEN_BROKERS = replace(
         (State, "allocations"): NODES,
         (State, "given"): PRODUCER_IDS,
         (State, "recorded"): 1,
+        (State, "replicated"): 1,
         **{(ProducerIdBlocks, each): "i1" for each in _NUMBERS_OF_BLOCKS},
     },
 )

@@ -1,6 +1,13 @@
 """An action in words: who does what, and where a message arrives."""
 
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, AT_CONTROLLER, Action
+from zombieproof.checker.transactions.action_kinds import (
+    ACTIONS,
+    AT_APPENDS,
+    AT_BLOCKS,
+    AT_COMMITS,
+    AT_CONTROLLER,
+    Action,
+)
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.state import (
@@ -67,6 +74,12 @@ def describe(state: State, action: int, setup: Setup) -> str:
         return _fault_of_coordinator(state, setup, kind, i)
     if kind in AT_APPENDS:
         return _at_append(state, setup, kind, i)
+    if kind in AT_COMMITS:
+        return _at_commit(state, setup, kind, i)
+    if kind == Action.REPLICATE_OFFSETS:
+        return f"all replicas of {partition_name(OFFSETS)} have its log"
+    if kind == Action.CUT_OFFSETS:
+        return f"another broker leads {partition_name(OFFSETS)}, and has nothing that replicas did not have"
     if kind in AT_CONTROLLER:
         return _at_controller(state, setup, kind)
     if kind in AT_BLOCKS:
@@ -242,6 +255,16 @@ def _at_block(state: State, setup: Setup, kind: int, node: int) -> str:
         Action.GIVE_BLOCK: f"{who} gets {given}",
         Action.DOUBLE_BLOCK: f"the controller's answer to {who}, {given}, is there twice: a late copy stays in flight",
         Action.GIVE_LATE_BLOCK: f"a late answer of the controller arrives at {who}: {late}",
+    }
+    return words[Action(kind)]
+
+
+def _at_commit(state: State, setup: Setup, kind: int, i: int) -> str:
+    what = message_name(state.messages[i], setup)
+    words = {
+        Action.ANSWER_COMMIT: f"{what} is answered: replicas have its record",
+        Action.FAIL_COMMIT: f"{what} arrives at {leader_name(OFFSETS)}, whose append fails",
+        Action.DOUBT_COMMIT: f"{what} is answered: its replicas were waited for too long, although the log has it",
     }
     return words[Action(kind)]
 

@@ -290,6 +290,7 @@ class Budget:
     stale_lookups: int = 0
     hard_appends: int = 0
     controller_changes: int = 0
+    failed_commits: int = 0
 
 
 @dataclass(slots=True)
@@ -325,6 +326,7 @@ class State:
     """Everything. `appends` and what stands behind it have room only in the model in which they travel.
 
     `next_block` is what the controller knows of the next block, `recorded` what its log says, if it may change.
+    `replicated` is where that ends in the offsets log which all replicas have, where commits take their time.
     """
 
     messages: list[Message] = array(Message, MESSAGES)
@@ -347,6 +349,7 @@ class State:
     allocations: list[Allocation] = array(Allocation, 0)
     given: list[int] = array(int, 0)
     recorded: list[int] = array(int, 0)
+    replicated: list[int] = array(int, 0)
 
 
 @dataclass(slots=True)
@@ -361,6 +364,7 @@ class Bounds:
     that closes its producer and takes a new one goes on from where it was told that it is, and asks the group nothing.
     With `looks_first` an administrator aborts by hand what no coordinator lists, and nothing else. With `restarts` an
     instance that is fenced is started anew by whoever supervises it, and begins its transaction again (see ``epochs``).
+    With `group_appends` a commit of offsets is appended first, and answered later (see ``group_appends``).
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -381,6 +385,7 @@ class Bounds:
     keeps_position: int = 0
     looks_first: int = 0
     restarts: int = 0
+    group_appends: int = 0
 
 
 @dataclass(slots=True)
@@ -422,6 +427,7 @@ class Trail(Notes):
     `asker` is 1 + the slot of the message that an append has an answer for.
     `leader`, `group` and `consumer`: what a step of a partition leader, the group coordinator, a consumer wants done.
     `producer` is what a step of a client wants done; `numbering` are the sequences of the partition that it is about.
+    `log_fails`: an append of offsets fails in this step.
     """
 
     answered: bool = False
@@ -435,3 +441,4 @@ class Trail(Notes):
     consumer: ConsumerEffects = field(default_factory=ConsumerEffects)
     producer: ProducerEffects = field(default_factory=ProducerEffects)
     numbering: Numbering = field(default_factory=Numbering)
+    log_fails: bool = False

@@ -53,11 +53,7 @@ RECORDED_BLOCKS = transaction_scenario(
     (((),), ((),)),
     distinct=21_451,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity", "an_unrivalled_producer_is_never_fenced"),
-    sometimes=(
-        "a_coordinator_has_used_up_a_block",
-        "a_new_coordinator_hands_out_producer_ids",
-        "a_block_waits_for_its_record",
-    ),
+    sometimes=("a_coordinator_has_used_up_a_block", "a_new_coordinator_hands_out_producer_ids"),
     ids=(0, 1),
     id_blocks=1,
     failovers=2,
