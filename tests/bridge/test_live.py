@@ -17,7 +17,7 @@ from zombieproof.bridge.live import Arrival, LiveRun, LiveStep, run_live
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
 from zombieproof.checker.scenario import Scenario
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
+from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, HARD, Action
 from zombieproof.checker.transactions.state import Setup
 from zombieproof.clients.transaction_manager import TransactionManager
 from zombieproof.model.rules import with_switches
@@ -36,6 +36,8 @@ NO_LEVER |= {
     "plain_commit": "offsets are committed in transactions",
     "hanging_transaction": "nobody aborts by hand",
     "stale_lookup": "no look-up is stale",
+    "offsets_under_way": "no commit of offsets waits for replicas",
+    "recorded_blocks": "no other controller takes over",
     "all_comes_to_an_end": "a partition without a leader has one replica",
 }
 """Scenarios that the live system has no levers for, and what is said."""
@@ -57,7 +59,10 @@ REFUSED_LIVE = {
 """The last step is a move that no table has: the checker notes it, a live broker raises."""
 
 FOR_EVER = {
-    (each.name, mutant.name) for each in SCENARIOS.values() for mutant in each.mutants if mutant.breaks in each.leads_to
+    (each.name, mutant.name)
+    for each in SCENARIOS.values()
+    for mutant in each.mutants
+    if mutant.breaks in {promise.name for promise in each.model(each.bounds).promises if promise.kind == "leads_to"}
 }
 """What breaks for ever breaks in no state, so that a cluster that has come there shows nothing."""
 
@@ -278,6 +283,8 @@ WRONG = {
     Action.MAKE_APPEND: between_brokers.fail_append,
     Action.FAIL_APPEND: between_brokers.make_append,
     Action.DOUBT_APPEND: between_brokers.fail_append,
+    Action.REJECT_APPEND: between_brokers.fail_append,
+    Action.CLOSE_LOG: between_brokers.reject_append,
     Action.TELL_APPEND: nothing_happens,
     Action.ALLOCATE_BLOCK: between_brokers.lose_block,
     Action.LOSE_BLOCK: between_brokers.allocate_block,
@@ -290,7 +297,8 @@ WRONG = {
 
 def with_a(kind: Action) -> tuple[Scenario, tuple[int, ...], int]:
     """A scenario, and a path of it in which such a step comes; the number of that step."""
-    scenario = SCENARIOS["appends_under_way" if kind in AT_APPENDS else "producer_id_blocks"]
+    of_appends = "refused_completion" if kind in HARD else "appends_under_way"
+    scenario = SCENARIOS[of_appends if kind in AT_APPENDS else "producer_id_blocks"]
     model, setup = chosen_for(scenario)
     for seed in range(100):
         path = walk(model, setup, seed)

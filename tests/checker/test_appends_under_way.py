@@ -5,14 +5,15 @@ from collections import Counter
 
 import pytest
 
-from zombieproof.checker.scenario import Scenario, transaction_scenario
+from zombieproof.checker.scenario import Scenario, UnknownBound, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import actions, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
+from zombieproof.checker.transactions.marker_actions import AT_LOG
 from zombieproof.checker.transactions.model import initial_state
 from zombieproof.checker.transactions.state import Op, Phase, Setup, State, Trail, UnderWay
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import Error, Row, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, Row, TransactionState
 from zombieproof.statemachines.notes import Decision
 
 TWO = (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),)
@@ -65,6 +66,7 @@ def test_the_last_row_is_taken_where_an_end_need_not_name_the_present_epoch() ->
 
 def fresh() -> tuple[State, Setup]:
     setup = setup_of(SCENARIOS["appends_under_way"])
+    setup.budget.hard_appends = 1
     return initial_state(setup), setup
 
 
@@ -114,6 +116,8 @@ RESIGNS = (Action.DEPOSE, Action.RESIGN)
         ((*ELECTED_ANEW, Action.MAKE_APPEND), Row.G3, Error.NOT_COORDINATOR),
         ((Action.FAIL_APPEND, Action.TELL_APPEND), Row.F1, Error.COORDINATOR_NOT_AVAILABLE),
         ((Action.DOUBT_APPEND, Action.TELL_APPEND), Row.F1, Error.COORDINATOR_NOT_AVAILABLE),
+        ((Action.REJECT_APPEND, Action.TELL_APPEND), Row.F1, Error.UNKNOWN_SERVER_ERROR),
+        ((Action.CLOSE_LOG, Action.TELL_APPEND), Row.F1, Error.NOT_COORDINATOR),
         ((Action.DEPOSE, Action.MAKE_APPEND, Action.TELL_APPEND), Row.F1, Error.NOT_COORDINATOR),
         ((Action.MAKE_APPEND, *RESIGNS, Action.TELL_APPEND), Row.F1, Error.NOT_COORDINATOR),
         ((Action.MAKE_APPEND, Action.TELL_APPEND, *RESIGNS, Action.TELL_APPEND), Row.F2, Error.NOT_COORDINATOR),
@@ -147,6 +151,49 @@ def test_a_failed_append_leaves_memory_and_log_alone_and_its_client_asks_again()
     take(state, setup, Action.TELL_APPEND)
     assert (state.nodes[0].cache[0].pending_state, state.nodes[0].cache[0].producer_epoch) == (-1, -1)
     assert (state.messages[0].live, state.messages[0].stage, state.messages[0].error) == (1, 0, Error.NONE)
+
+
+def completing() -> tuple[State, Setup]:
+    """The marker of A's transaction is written; the append of the completion is under way."""
+    state, setup = deciding()
+    for kind in (Action.MAKE_APPEND, Action.TELL_APPEND, Action.TELL_APPEND, Action.DELIVER):
+        take(state, setup, kind)
+    assert state.appends[0].pending.target.state == TransactionState.COMPLETE_COMMIT
+    return state, setup
+
+
+@pytest.mark.parametrize(
+    ("fails", "pending", "driving", "under_way"),
+    [
+        (Action.FAIL_APPEND, TransactionState.COMPLETE_COMMIT, AT_LOG, Phase.PREPARED),
+        (Action.REJECT_APPEND, NONE, 0, Phase.FREE),
+        (Action.CLOSE_LOG, NONE, 0, Phase.FREE),
+    ],
+)
+def test_a_completion_is_appended_again_unless_the_error_is_a_hard_one(
+    fails: Action, pending: int, driving: int, under_way: Phase
+) -> None:
+    state, setup = completing()
+    take(state, setup, fails)
+    take(state, setup, Action.TELL_APPEND)
+    txn = state.nodes[0].cache[0]
+    assert (txn.state, txn.pending_state) == (TransactionState.PREPARE_COMMIT, pending)
+    assert (state.nodes[0].driving[0], state.appends[0].phase) == (driving, under_way)
+
+
+def test_who_takes_over_from_a_closed_log_completes_what_its_predecessor_could_not() -> None:
+    state, setup = completing()
+    take(state, setup, Action.CLOSE_LOG)
+    assert (state.coordinator, state.nodes[0].believes, state.budget.hard_appends) == (1, 1, 0)
+    take(state, setup, Action.TELL_APPEND)
+    for kind in (Action.DELIVER, Action.MAKE_APPEND, Action.TELL_APPEND):
+        take(state, setup, kind)
+    assert state.durable[0].state == TransactionState.COMPLETE_COMMIT
+
+
+def test_hard_errors_are_refused_where_an_append_is_durable_at_once() -> None:
+    with pytest.raises(UnknownBound, match="hard_appends=1 changes nothing where an append is durable at once; add"):
+        SCENARIOS["timeout"].own_bounds({"hard_appends": 1})
 
 
 def test_an_append_that_is_told_as_failed_may_be_durable() -> None:

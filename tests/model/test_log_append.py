@@ -60,6 +60,7 @@ def test_the_operation_is_told_a_coordinators_error(error: int, told: int) -> No
         (15, 0, True, True, True, (Aftermath.KEEP_PENDING, Error.COORDINATOR_NOT_AVAILABLE)),
         (15, 0, True, True, False, (Aftermath.GIVE_UP, Error.COORDINATOR_NOT_AVAILABLE)),
         (16, 0, True, True, True, (Aftermath.GIVE_UP, Error.NOT_COORDINATOR)),
+        (-1, 0, True, True, True, (Aftermath.GIVE_UP, Error.UNKNOWN_SERVER_ERROR)),
         (15, 0, True, False, True, (Aftermath.LEAVE_ALONE, Error.COORDINATOR_NOT_AVAILABLE)),
         (15, 0, False, True, True, (Aftermath.LEAVE_ALONE, Error.COORDINATOR_NOT_AVAILABLE)),
         (-1, 16, True, True, False, (Aftermath.LEAVE_ALONE, Error.UNKNOWN_SERVER_ERROR)),
@@ -68,4 +69,5 @@ def test_the_operation_is_told_a_coordinators_error(error: int, told: int) -> No
 def test_memory_follows_the_log_only_where_the_coordinator_is_still_the_same(
     error: int, lookup_error: int, known: bool, is_same_coordinator_epoch: bool, retries: bool, outcome: tuple[int, int]
 ) -> None:
-    assert decide_append_outcome(error, lookup_error, known, is_same_coordinator_epoch, retries) == outcome
+    decided = decide_append_outcome(error, lookup_error, known, is_same_coordinator_epoch, retries, Rules())
+    assert decided == outcome

@@ -25,6 +25,9 @@ KIP98 = frozenset(
         *("duplicate_check", "sequence_check", "epoch_fencing", "markers_before_completion", "reload_drives_markers"),
         *("leader_reads_log", "init_raises_epoch", "skipping_ends", "only_idle_ids_expire", "stable_bound"),
         *("aborted_list", "fence_bump", "strict_end", "marker_coordinator_epoch", "marker_waits_for_leader"),
+        *("memory_follows_log", "refused_append_clears_pending", "completion_is_appended_again"),
+        *("block_recorded_first", "commit_waits_for_replicas", "failed_commit_leaves_nothing"),
+        "generation_is_recorded_first",
     }
 )
 """§11.2, kip98: the base that every release has."""

@@ -12,8 +12,10 @@ from zombieproof.model.decisions import (
     coordinator_elections,
     end_txn,
     fetch,
+    group_log,
     init_producer_id,
     leave_group,
+    log_append,
     marker_delivery,
     offset_fetch,
     produce,
@@ -26,6 +28,7 @@ from zombieproof.model.decisions import (
     write_txn_markers,
 )
 from zombieproof.model.decisions.group_members import Identity
+from zombieproof.model.decisions.log_append import Aftermath
 from zombieproof.model.records import CachedBatch, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.rules import Rules, preset, switches, with_switches
 from zombieproof.model.vocabulary import (
@@ -145,6 +148,12 @@ def commit_to_absent_group(rules: Rules) -> int:
 OPEN = txn(state=TransactionState.ONGOING)
 AT_LAST_EPOCH = txn(state=TransactionState.ONGOING, producer_epoch=32767)
 VERIFYING = {"guard": 99, "guard_epoch": 8, "lowest_sequence": 0}
+
+
+def aftermath_of(error: Error, rules: Rules) -> int:
+    """What becomes of a completion whose append is answered with an error, while its coordinator is in office."""
+    return log_append.decide_append_outcome(error, Error.NONE, True, True, True, rules).aftermath
+
 
 SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "duplicate_check": (appended(entry(), batch(7, 4, 0)), (0, DUPLICATE), (45, DUPLICATE)),
@@ -324,8 +333,27 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         Error.NONE,
         Error.UNKNOWN_SERVER_ERROR,
     ),
+    "memory_follows_log": (
+        lambda rules: aftermath_of(Error.UNKNOWN_SERVER_ERROR, rules) == Aftermath.COMPLETE,
+        False,
+        True,
+    ),
+    "refused_append_clears_pending": (
+        lambda rules: aftermath_of(Error.UNKNOWN_SERVER_ERROR, rules) == Aftermath.LEAVE_ALONE,
+        False,
+        True,
+    ),
+    "completion_is_appended_again": (
+        lambda rules: aftermath_of(Error.COORDINATOR_NOT_AVAILABLE, rules) == Aftermath.GIVE_UP,
+        False,
+        True,
+    ),
     "unload_by_epoch": (lambda rules: coordinator_elections.ends_load(4, 6, rules), True, False),
     "pid_block_order": (lambda rules: allocate_producer_ids.accepts_block(3000, 3999, rules), False, True),
+    "block_recorded_first": (allocate_producer_ids.waits_for_record, True, False),
+    "commit_waits_for_replicas": (group_log.answers_with_append, False, True),
+    "failed_commit_leaves_nothing": (group_log.keeps_what_failed, False, True),
+    "generation_is_recorded_first": (group_log.tells_with_append, False, True),
     "absent_group_generation": (commit_to_absent_group, Error.ILLEGAL_GENERATION, Error.UNKNOWN_MEMBER_ID),
     "refused_append_is_for_all": (
         lambda rules: [

@@ -74,6 +74,8 @@ NOT_WALKED = {
     "plain_commit": "offsets are committed in transactions",
     "hanging_transaction": "nobody aborts by hand",
     "stale_lookup": "no look-up is stale",
+    "offsets_under_way": "no commit of offsets waits for replicas",
+    "recorded_blocks": "no other controller takes over",
     "all_comes_to_an_end": "a partition without a leader has one replica",
 }
 """Scenarios of transactions that a twin has no levers for, and what it says."""

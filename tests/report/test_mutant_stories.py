@@ -92,6 +92,14 @@ WHY = {
         "what_waits_has_no_answer": "the leader of p0 asks nothing more, although a question waits",
         "an_answer_counts_for_another_guard": "p0 has an open transaction of producer 0 that no coordinator lists",
     },
+    "offsets_under_way": {
+        "a_commit_is_answered_before_replicas_have_it": (
+            "__consumer_offsets has lost offset 0: offset 1 of A.1 (producer 0, epoch 0)"
+        ),
+        "what_failed_stays_in_memory": "offset 1 of producer 0 waits in memory, and is not in the log",
+        "a_new_generation_reads_before_its_record": "B.1 is committed on p0, and so is A.1, for the same input 0",
+    },
+    "recorded_blocks": {"a_block_is_handed_out_before_it_is_recorded": "B is now producer 0, epoch 0, and so is A"},
     "producer_id_blocks": {"a_late_block_is_used_again": "B is now producer 0, epoch 0, and so is A"},
     "appends_under_way": {
         "a_deposed_coordinator_answers_from_memory": DEAD,
@@ -104,6 +112,13 @@ WHY = {
         "what_is_loaded_pending_is_left_alone": (
             "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0; nobody sends its markers"
         ),
+    },
+    "refused_completion": {
+        "a_completion_that_is_refused_hangs": "x0 stays PREPARE_COMMIT, and nobody completes it",
+        "its_producer_asks_for_ever": "A is answered CONCURRENT_TRANSACTIONS (row T9), and asks again",
+        "a_completion_is_tried_once": "x0 stays PREPARE_COMMIT, and nobody completes it",
+        "what_was_refused_is_pending_for_ever": "x0 is still to become EMPTY, and nobody is at work on it",
+        "memory_moves_before_the_log": "p0 has an open transaction of producer 0 that no coordinator lists",
     },
     "leader_failover": {
         "a_new_leader_knows_nothing": ("the leader of p0 knows nothing of producer 0, whose records are in the log"),

@@ -44,6 +44,8 @@ def _refuse_what_has_no_lever(setup: Setup) -> None:
         Action.REFUSE: ("a leader refuses no batch alone", budget.refused),
         Action.COMMIT_PLAINLY: ("offsets are committed in transactions", budget.plain_commits),
         Action.ABORT_BY_HAND: ("nobody aborts by hand", budget.aborts_by_hand or setup.bounds.looks_first),
+        Action.CHANGE_CONTROLLER: ("no other controller takes over", budget.controller_changes),
+        Action.ANSWER_COMMIT: ("no commit of offsets waits for replicas", setup.bounds.group_appends),
         Action.MISLEAD: ("no look-up is stale", budget.stale_lookups),
     }
     for kind, (what, is_asked) in asked.items():

@@ -9,6 +9,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Message
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.checker.transactions.id_blocks import LATER_MS
+from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.messages.controller import AllocateProducerIdsAnswer
 from zombieproof.model.vocabulary import Error
 
@@ -36,6 +37,18 @@ def fail_append(cluster: Cluster, node: int, number: int) -> bool:
 def doubt_append(cluster: Cluster, node: int, number: int) -> bool:
     """It is made and in the log, but reported as failed."""
     return _make_with(cluster, node, number, AppendFault(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND, is_written=True))
+
+
+def reject_append(cluster: Cluster, node: int, number: int) -> bool:
+    """It is made, and the log takes no such record."""
+    return _make_with(cluster, node, number, AppendFault(Error.MESSAGE_TOO_LARGE, is_written=False))
+
+
+def close_log(cluster: Cluster, node: int, number: int) -> bool:
+    """It is made, and the disk of the log fails: another broker is elected, of which this one does not know yet."""
+    is_made = _make_with(cluster, node, number, AppendFault(Error.KAFKA_STORAGE_ERROR, is_written=False))
+    cluster.elect((TRANSACTION_STATE, 0), old_resigns=False)
+    return is_made
 
 
 def _make_with(cluster: Cluster, node: int, number: int, fault: AppendFault) -> bool:

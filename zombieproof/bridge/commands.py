@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from zombieproof.bridge.between_brokers import (
     allocate_block,
+    close_log,
     double_block,
     doubt_append,
     fail_append,
@@ -17,6 +18,7 @@ from zombieproof.bridge.between_brokers import (
     give_late_block,
     lose_block,
     make_append,
+    reject_append,
     tell_append,
 )
 from zombieproof.bridge.clusters import asker_of_block
@@ -319,6 +321,8 @@ COMMANDS: Mapping[Action, Callable[..., object]] = {
     Action.MAKE_APPEND: make_append,
     Action.FAIL_APPEND: fail_append,
     Action.DOUBT_APPEND: doubt_append,
+    Action.REJECT_APPEND: reject_append,
+    Action.CLOSE_LOG: close_log,
     Action.TELL_APPEND: tell_append,
     Action.ALLOCATE_BLOCK: allocate_block,
     Action.LOSE_BLOCK: lose_block,
@@ -332,6 +336,13 @@ NO_LEVER: Mapping[Action, str] = {
     Action.REFUSE: "batches of one partition share a connection here: a leader that refuses one refuses all behind it",
     Action.ABORT_BY_HAND: "whoever coordinates sends the markers of a twin, and nobody else",
     Action.MISLEAD: "a live producer of a twin is told at once who coordinates",
+    Action.RECORD_BLOCK: "the controller of a twin answers when its record is durable, in one step",
+    Action.CHANGE_CONTROLLER: "the controller of a twin is one broker, and stays",
+    Action.REPLICATE_OFFSETS: "replicas of a twin have what is appended, in the same step",
+    Action.ANSWER_COMMIT: "a commit of offsets of a twin is answered in the step of its append",
+    Action.FAIL_COMMIT: "the offsets log of a twin takes what it is given",
+    Action.DOUBT_COMMIT: "a commit of offsets of a twin is answered in the step of its append",
+    Action.CUT_OFFSETS: "replicas of a twin have what is appended, in the same step",
     Action.COMMIT_PLAINLY: "no member of a twin's group commits by itself",
 }
 """Kinds of action that a live cluster has no command for, and why; ``beginning`` refuses what may have them."""

@@ -16,6 +16,8 @@ from zombieproof.statemachines.producer_ids import ProducerIdBlocks
 BUDGETS = {
     Action.FAIL_APPEND: "failed_appends",
     Action.DOUBT_APPEND: "unknown_appends",
+    Action.REJECT_APPEND: "hard_appends",
+    Action.CLOSE_LOG: "hard_appends",
     Action.LOSE_BLOCK: "lost",
     Action.DOUBLE_BLOCK: "doubled",
 }

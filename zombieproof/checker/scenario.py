@@ -227,19 +227,32 @@ class Scenario:
         for name in _ON_OR_OFF:
             if own.get(name, 0) > 1:
                 raise UnknownBound(f"{self.name}: {name}={own[name]} is neither off nor on; give 0 or 1", name)
-        if own.get("failed_appends") and not own.get("appends_travel"):
+        if own.get("group_appends") and own.get("verification_queue"):
             raise UnknownBound(
-                f"{self.name}: failed_appends={own['failed_appends']} changes nothing where an append is durable at "
-                "once; add appends_travel=1",
-                "failed_appends",
+                f"{self.name}: group_appends and verification_queue are not explored together: what waits at a leader "
+                "is a question, or a commit; leave one of them 0",
+                "group_appends",
             )
+        for name, (where, needed) in _MEANS_NOTHING.items():
+            if own.get(name) and not own.get(needed):
+                raise UnknownBound(
+                    f"{self.name}: {name}={own[name]} changes nothing where {where}; add {needed}=1", name
+                )
         return own
 
 
+_AT_ONCE = ("an append is durable at once", "appends_travel")
+_MEANS_NOTHING = {
+    "failed_appends": _AT_ONCE,
+    "hard_appends": _AT_ONCE,
+    "failed_commits": ("a commit of offsets is answered at once", "group_appends"),
+    "controller_changes": ("producer ids are counted", "id_blocks"),
+}
+"""A fault -> where it changes nothing, and which bound it needs."""
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
-_TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks")
+_TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks", "group_appends")
 _MORE_IDS = "more_producer_ids"
-_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first", _MORE_IDS)
+_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first", "group_appends", _MORE_IDS)
 _CHOICES = (
     "in_flight",
     "may_abort",
@@ -297,7 +310,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
     if NONE in ids[: len(programs)]:
-        for of_coordinator in (*_TRAVELS, "failed_appends", "ends_given_up", "resumptions", "stale_lookups"):
+        for of_coordinator in (*_TRAVELS, *_MEANS_NOTHING, "ends_given_up", "resumptions", "stale_lookups"):
             # Without a transactional id nobody asks a coordinator, and producer ids are counted.
             del own[of_coordinator]
     unknown = set(bounds) - set(own) - {_RESTARTS}

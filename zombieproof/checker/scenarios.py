@@ -5,7 +5,11 @@ from collections.abc import Mapping
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.spark_sink.scenarios import SPARK_SCENARIOS
 from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
-from zombieproof.checker.transactions.scenarios.between_brokers import PRODUCER_ID_BLOCKS, WAITING_QUESTIONS
+from zombieproof.checker.transactions.scenarios.between_brokers import (
+    PRODUCER_ID_BLOCKS,
+    RECORDED_BLOCKS,
+    WAITING_QUESTIONS,
+)
 from zombieproof.checker.transactions.scenarios.earlier_versions import (
     VERSION_0_CRASH,
     VERSION_0_EXPIRATION,
@@ -30,6 +34,7 @@ from zombieproof.checker.transactions.scenarios.for_switches import (
     TWO_IDEMPOTENT_PRODUCERS,
 )
 from zombieproof.checker.transactions.scenarios.given_up import GIVEN_UP_COMMIT
+from zombieproof.checker.transactions.scenarios.hard_appends import REFUSED_COMPLETION
 from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PRODUCER
 from zombieproof.checker.transactions.scenarios.last_epoch import EXHAUSTED_FENCE, LAST_EPOCH
 from zombieproof.checker.transactions.scenarios.offsets import (
@@ -39,6 +44,7 @@ from zombieproof.checker.transactions.scenarios.offsets import (
     PASSED_MEMBER,
     PLAIN_COMMIT,
 )
+from zombieproof.checker.transactions.scenarios.offsets_under_way import OFFSETS_UNDER_WAY
 from zombieproof.checker.transactions.scenarios.one_producer import (
     FIRST_SEQUENCE,
     FORGOTTEN_ID,
@@ -83,8 +89,10 @@ SCENARIOS: Mapping[str, Scenario] = {
         TIMEOUT,
         COORDINATOR_FAILOVER,
         APPENDS_UNDER_WAY,
+        REFUSED_COMPLETION,
         WAITING_QUESTIONS,
         PRODUCER_ID_BLOCKS,
+        RECORDED_BLOCKS,
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,
@@ -97,6 +105,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         HANGING_TRANSACTION,
         STALE_LOOKUP,
         LATE_OFFSET_COMMIT,
+        OFFSETS_UNDER_WAY,
         EPOCH_EXHAUSTION,
         ROTATION_FAILOVER,
         ID_EXPIRATION,

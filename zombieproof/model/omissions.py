@@ -283,12 +283,25 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "a controller that fails over, or hands a block of producer ids out twice",
+        "two controllers at a time, a controller that nobody reaches, and requests of a broker's former life",
         "the controller is one counter that every node can reach; its answers are late, doubled or lost where "
-        "`--bounds id_blocks=1` asks for blocks at all (`producer_id_blocks` has it), elsewhere ids are counted",
-        "ProducerIdControlManager.java; reference §2.16",
-        "what a controller's log owes to its ids is not explored; a broker that takes a block twice is found",
-        (Absent(Sort.FAULT, "CHANGE_CONTROLLER"), Absent(Sort.FIELD, "controller", f"{_STATE}.State")),
+        "`--bounds id_blocks=1` asks for blocks at all (`producer_id_blocks` has it), elsewhere ids are counted; with "
+        "`controller_changes=1` its log lags behind, and its successor goes by that (`recorded_blocks` has it)",
+        "ProducerIdControlManager.java, QuorumController.java; reference §2.16",
+        "that a controller refuses a broker's epoch of before, or is deposed and goes on, is not explored",
+        (
+            Absent(Sort.FIELD, "controller", f"{_STATE}.State"),
+            Absent(Sort.FIELD, "broker_epoch", f"{_STATE}.Allocation"),
+        ),
+    ),
+    Omission(
+        CHECKER,
+        "of a group's log: its other records, and offsets that a coordinator up to 3.9 notes before it appends them",
+        "a rebalance is one step, and what lies before its record is replicated in it, so that whoever hears of the "
+        "generation finds it; a commit is noted with its append, as by coordinators since 4.0",
+        "CoordinatorRuntime.java, GroupMetadataManager.scala (prepareTxnOffsetCommit); reference §4.1, §4.2",
+        "a group record that fails, and a reader between note and append by the rules up to 3.9, are not explored",
+        (Absent(Sort.FIELD, "noted", f"{_STATE}.Group"), Absent(Sort.FAULT, "FAIL_GROUP_RECORD")),
     ),
     Omission(
         CHECKER,
@@ -328,7 +341,8 @@ OMISSIONS: Final = (
     Omission(
         CHECKER,
         "replication below the high watermark, and elections that lose records",
-        "an append that was answered is replicated; a new leader has all that the old one answered",
+        "an append that was answered is replicated; a new leader has all that the old one answered; only commits of "
+        "offsets are appended first and replicated later, with `--bounds group_appends=1` (`offsets_under_way` has it)",
         "Partition.scala, ReplicaManager.scala; KIP-101, KIP-966",
         "nothing is said about unclean elections, or about acks below all",
         (Absent(Sort.FIELD, "high_watermark", f"{_STATE}.Partition"), Absent(Sort.FAULT, "UNCLEAN_ELECTION")),
@@ -376,7 +390,8 @@ OMISSIONS: Final = (
         CHECKER,
         "what may come between a fence and the server's EndTxn behind it at one coordinator",
         "both are one action; an append to the transaction log and its outcome are steps of their own only with "
-        "`--bounds appends_travel=1` (`appends_under_way` has it), elsewhere it is durable at once",
+        "`--bounds appends_travel=1` (`appends_under_way` has it; `refused_completion`, with errors behind which "
+        "nobody appends again), elsewhere it is durable at once",
         "TransactionCoordinator.endTransaction; reference §2.17",
         "a client's EndTxn between a fence and the abort that follows it is tested on the decisions, not explored",
         (Absent(Sort.FAULT, "ABORT_FENCED"),),

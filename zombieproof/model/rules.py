@@ -92,6 +92,21 @@ class Rules:
         source="KIP-98",
         row="Z6",
     )
+    memory_follows_log: int = switch(
+        "a coordinator's memory moves when its log has the record, and not when the log refuses it",
+        since="0.11.0",
+        source="KIP-98",
+        row="§2.6",
+    )
+    refused_append_clears_pending: int = switch(
+        "a transition that the log has refused is pending no longer", since="0.11.0", source="KIP-98", row="§2.6"
+    )
+    completion_is_appended_again: int = switch(
+        "a completion that the log does not take for the moment is appended again",
+        since="0.11.0",
+        source="KIP-98",
+        row="§2.12",
+    )
     leader_reads_log: int = switch(
         "a new leader knows of producers and transactions what its log says",
         since="0.11.0",
@@ -332,6 +347,21 @@ class Rules:
         since="3.0",
         source="KIP-730",
         row="§2.16",
+    )
+    block_recorded_first: int = switch(
+        "a block of producer ids is handed out when it is durable that it is",
+        since="0.11.0",
+        source="KIP-98",
+        row="§2.16",
+    )
+    commit_waits_for_replicas: int = switch(
+        "a commit of offsets is answered when all replicas in sync have it", since="0.11.0", source="KIP-98", row="§4.1"
+    )
+    failed_commit_leaves_nothing: int = switch(
+        "a commit of offsets whose append fails is not in memory either", since="0.11.0", source="KIP-98", row="§4.2"
+    )
+    generation_is_recorded_first: int = switch(
+        "members hear of a new generation when the log of the group has it", since="0.11.0", source="KIP-98", row="§4.1"
     )
     absent_group_generation: int = switch(
         "a generation for a group that does not exist is ILLEGAL_GENERATION; before, UNKNOWN_MEMBER_ID",

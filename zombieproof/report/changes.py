@@ -301,7 +301,7 @@ def _taken_back(before: State, after: State) -> Iterator[str]:
     log = after.partitions[OFFSETS]
     for was, waits in zip(before.group.pending, after.group.pending, strict=True):
         at = was.record_offset
-        if at != NONE and waits.record_offset == NONE and fate(log, at) == Outcome.UNDECIDED:
+        if NONE != at < log.end and waits.record_offset == NONE and fate(log, at) == Outcome.UNDECIDED:
             yield f"{record_words(log.log[at])} waits no more, although no marker has ended it"
         if was.record_offset == NONE and NONE != waits.record_offset < before.partitions[OFFSETS].end:
             yield f"{record_words(log.log[waits.record_offset])} waits again: it is in the log"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from zombieproof.checker.transactions import epochs
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
+from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, AT_COMMITS, Action
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.narration import (
     client_name,
@@ -21,6 +21,8 @@ from zombieproof.checker.transactions.questions_under_way import place_of
 from zombieproof.checker.transactions.state import NODES, Kind, Message, Op, Setup, Stage, State, Trail
 from zombieproof.model.vocabulary import NONE, Error, PendingOffsetsState, Row, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
+from zombieproof.report.offsets_under_way import at_leader, cut_off, left_in_memory, waits_for_replicas
+from zombieproof.report.refused_appends import left_behind
 from zombieproof.report.states import identity, label_name, transaction_words
 from zombieproof.statemachines.notes import Decision, MachineIndex
 
@@ -43,9 +45,15 @@ def consequences(before: State, after: State, setup: Setup, action: int, trail: 
         asked = tuple(_of_questions(before, after, setup, message))
         answer = () if asked else _answer(after, setup, kind, message, trail, is_told=bool(brokers or clients))
         between = (*asked, *answer, *_then_sends(before, after, setup, message))
-    elif kind in AT_APPENDS and trail.asker > 0:
-        asker = _asker(before, i)
-        between = _said(after, setup, kind, asker, trail, is_told=bool(brokers or clients))
+    elif kind in AT_APPENDS:
+        brokers += (*(_loaded(after) if kind == Action.CLOSE_LOG else ()), *left_behind(before, after, kind, i))
+        if trail.asker > 0:
+            between = _said(after, setup, kind, _asker(before, i), trail, is_told=bool(brokers or clients))
+    elif kind in AT_COMMITS:
+        brokers += tuple(left_in_memory(before, after, kind))
+        between = _said(after, setup, kind, at_leader(before.messages[i]), trail, is_told=bool(brokers or clients))
+    elif kind == Action.CUT_OFFSETS:
+        brokers += tuple(cut_off(before, after))
     elif kind == Action.DISCONNECT:
         between = _of_questions(before, after, setup, next(each for each in before.messages if _is_asked(each, i)))
     elif kind in AT_BLOCKS:
@@ -90,6 +98,8 @@ def _answer(after: State, setup: Setup, kind: int, message: Message, trail: Trai
             yield f"{client_name(message.client)} goes on{_and_then(after, message)}"
     elif not trail.answered and (speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR):
         yield "the answer waits for an append"
+    elif not trail.answered and waits_for_replicas(after, message):
+        yield "the answer waits until replicas have it"
     elif not trail.answered:
         yield f"{leader_name(message.partition)} asks {coordinator_name(after, setup, after.coordinator)} first"
     else:
@@ -215,6 +225,10 @@ def _asks_for_block(before: State, after: State) -> Iterator[str]:
     for node, (old, new) in enumerate(zip(before.allocations, after.allocations, strict=True)):
         if new.asked > old.asked:
             yield f"node {node} asks the controller for producer ids"
+        if new.held > old.held:
+            yield f"the answer to node {node} waits until the controller's log has it"
+        if new.held < old.held:
+            yield f"the answer to node {node} sets out" if new.first != NONE else f"node {node} is not answered"
 
 
 def _of_blocks(before: State, after: State, kind: int, node: int) -> Iterator[str]:

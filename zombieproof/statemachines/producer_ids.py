@@ -1,7 +1,8 @@
 """Producer ids in blocks: the controller's step, and those of a broker that uses its own block (KIP-730).
 
 Theory of operation: a broker has one block in use and asks for the next one in time. Who needs an id where there is
-none is refused and asks again later. Ids of blocks that nobody has any more are skipped for ever.
+none is refused and asks again later. Ids of blocks that nobody has any more are skipped for ever. The controller moves
+on when it is asked, and answers when its log says so (`waits_for_record`): one that takes over goes by the log.
 Source: reference §2.16; ``RPCProducerIdManager``, ``ProducerIdControlManager``.
 """
 
@@ -16,6 +17,7 @@ from zombieproof.model.decisions.allocate_producer_ids import (
     decide_allocation,
     is_block,
     may_ask_for_block,
+    waits_for_record,
 )
 from zombieproof.model.fields import integer
 from zombieproof.model.rules import Rules
@@ -32,6 +34,7 @@ __all__ = [
     "lost",
     "peek",
     "prefetch",
+    "waits_for_record",
 ]
 
 

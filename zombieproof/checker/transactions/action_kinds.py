@@ -57,15 +57,36 @@ class Action(IntEnum):
     COMMIT_PLAINLY = 32
     ABORT_BY_HAND = 33
     MISLEAD = 34
+    REJECT_APPEND = 35
+    CLOSE_LOG = 36
+    RECORD_BLOCK = 37
+    CHANGE_CONTROLLER = 38
+    REPLICATE_OFFSETS = 39
+    ANSWER_COMMIT = 40
+    FAIL_COMMIT = 41
+    DOUBT_COMMIT = 42
+    CUT_OFFSETS = 43
 
 
-AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.TELL_APPEND)
+HARD = (Action.REJECT_APPEND, Action.CLOSE_LOG)
+"""An append is answered with an error behind which nobody appends it again."""
+
+AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.TELL_APPEND, *HARD)
 """What happens to appends to the transaction log that are under way, where they travel."""
 
 AT_BLOCKS = (Action.ALLOCATE_BLOCK, Action.LOSE_BLOCK, Action.GIVE_BLOCK, Action.DOUBLE_BLOCK, Action.GIVE_LATE_BLOCK)
 """What happens between a coordinator node and the controller, where producer ids come in blocks."""
 
-KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS)
+AT_CONTROLLER = (Action.RECORD_BLOCK, Action.CHANGE_CONTROLLER)
+"""What happens to the controller itself, where it may change: its log has what it hands out, or its successor leads."""
+
+AT_COMMITS = (Action.ANSWER_COMMIT, Action.FAIL_COMMIT, Action.DOUBT_COMMIT)
+"""What happens to a commit of offsets at its log, where that takes its time."""
+
+AT_OFFSETS = (Action.REPLICATE_OFFSETS, Action.CUT_OFFSETS)
+"""What happens to the offsets log there: replicas have it, or another leader has not what they had not."""
+
+KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS, *AT_CONTROLLER, *AT_COMMITS, *AT_OFFSETS)
 """What only happens where more than the messages of clients and markers travels."""
 
 
@@ -112,9 +133,12 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Action.COMMIT_PLAINLY: CLIENTS,
         Action.ABORT_BY_HAND: _PAIRS,
         Action.MISLEAD: CLIENTS,
-        **dict.fromkeys(AT_APPENDS, APPENDS),
+        **dict.fromkeys(AT_APPENDS[:4], APPENDS),
         Action.DISCONNECT: PARTITIONS * NODES,
         **dict.fromkeys(AT_BLOCKS, NODES),
+        **dict.fromkeys(HARD, APPENDS),
+        **dict.fromkeys((*AT_CONTROLLER, *AT_OFFSETS), 1),
+        **dict.fromkeys(AT_COMMITS, MESSAGES),
     }
     first = tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
     more = range(_PAIRS, PARTITIONS * MORE_PRODUCER_IDS)
@@ -124,7 +148,18 @@ def _numbered() -> tuple[tuple[int, int], ...]:
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
 """(kind, argument) of each action, by its number; `KINDS_BETWEEN_BROKERS` come behind, more producer ids last."""
 
-FAULTS_BEHIND = (Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.DISCONNECT, Action.LOSE_BLOCK, Action.DOUBLE_BLOCK)
+FAULTS_BEHIND = (
+    Action.FAIL_APPEND,
+    Action.DOUBT_APPEND,
+    *HARD,
+    Action.DISCONNECT,
+    Action.LOSE_BLOCK,
+    Action.DOUBLE_BLOCK,
+    Action.CHANGE_CONTROLLER,
+    Action.FAIL_COMMIT,
+    Action.DOUBT_COMMIT,
+    Action.CUT_OFFSETS,
+)
 """What may go wrong where more travels than messages of clients and markers."""
 
 OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD)

@@ -10,6 +10,7 @@ from zombieproof.checker.transactions import (
     client_batches,
     coordinator_actions,
     faults,
+    group_appends,
     id_blocks,
     network,
     operators,
@@ -29,6 +30,8 @@ from zombieproof.checker.transactions.action_kinds import (
 )
 from zombieproof.checker.transactions.causes import has_cause
 from zombieproof.checker.transactions.state import MESSAGES, Kind, Message, Setup, Stage, State, Trail
+from zombieproof.model.vocabulary import Error
+from zombieproof.statemachines.group_coordinator import commits
 
 
 def step(state: State, action: int, setup: Setup, trail: Trail) -> bool:
@@ -166,10 +169,16 @@ def _at_leader(state: State, setup: Setup, trail: Trail, i: int, lost: bool) -> 
 
 def _between_brokers(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
     """Appends, questions of leaders, blocks of producer ids: where a scenario asks for it they are under way."""
+    if kind >= Action.REPLICATE_OFFSETS:
+        return _at_offsets(state, setup, trail, kind, i)
     if kind in AT_APPENDS:
         return _handle_append(state, setup, trail, kind, i)
     if kind == Action.DISCONNECT:
         return questions_under_way.disconnect(state, setup, trail, i)
+    if kind == Action.RECORD_BLOCK:
+        return id_blocks.record(state)
+    if kind == Action.CHANGE_CONTROLLER:
+        return id_blocks.change_controller(state)
     if kind == Action.GIVE_BLOCK:
         return id_blocks.arrive(state, setup, i)
     if kind == Action.DOUBLE_BLOCK:
@@ -177,6 +186,34 @@ def _between_brokers(state: State, setup: Setup, trail: Trail, kind: int, i: int
     if kind == Action.GIVE_LATE_BLOCK:
         return id_blocks.arrive_late(state, setup, i)
     return id_blocks.allocate(state, setup, i, kind == Action.LOSE_BLOCK)
+
+
+def _at_offsets(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
+    """The log of the group's partition: replicas have it, a commit is answered, or fails; what they lack is lost."""
+    if kind == Action.REPLICATE_OFFSETS:
+        return group_appends.replicate(state, setup)
+    if kind == Action.CUT_OFFSETS:
+        return faults.cut_offsets(state, setup, trail)
+    message = state.messages[i]
+    if _repeats(state, i):
+        return False
+    if kind == Action.FAIL_COMMIT:
+        if not group_appends.may_fail(state, setup, message):
+            return False
+        trail.log_fails = True
+        return _at_leader(state, setup, trail, i, False)
+    if kind == Action.ANSWER_COMMIT:
+        if not group_appends.may_be_answered(state, message):
+            return False
+        error = int(Error.NONE)
+    else:
+        if not group_appends.is_waiting(message) or not message.live:
+            return False
+        state.budget.failed_commits -= 1
+        error = commits.answer_of_log(Error.REQUEST_TIMED_OUT)
+    group_appends.leave(message)
+    replies.reply(state, setup, trail, i, error, False)
+    return True
 
 
 def _handle_append(state: State, setup: Setup, trail: Trail, kind: int, number: int) -> bool:

@@ -2,12 +2,12 @@
 
 An append that a step has prepared waits for the host to make it, and then for somebody to handle its outcome; anything
 may happen before and in between. Just before it is made the coordinator looks again (G1 to G4); refused, its operation
-is told at once. It is durable, or it fails, or it is durable and reported as failed. A node that crashes takes along
-what it had not made and what nobody had told it of; one that is deposed learns of both.
+is told at once. It is durable, or it fails, for the moment or for good, or it is durable and reported as failed. A node
+that crashes takes along what it had not made and what nobody had told it of; one that is deposed learns of both.
 """
 
-from zombieproof.checker.transactions import marker_actions, network
-from zombieproof.checker.transactions.action_kinds import Action
+from zombieproof.checker.transactions import coordinator_actions, marker_actions, network
+from zombieproof.checker.transactions.action_kinds import HARD, Action
 from zombieproof.checker.transactions.coordinator_appends import begin, make_durable, office
 from zombieproof.checker.transactions.state import MESSAGES, Phase, Setup, Stage, State, Trail
 from zombieproof.model.vocabulary import NONE, Error
@@ -16,7 +16,10 @@ from zombieproof.statemachines.coordinator.records import Operation
 
 
 def make(state: State, setup: Setup, trail: Trail, number: int, kind: int) -> bool:
-    """Look again and append; with FAIL_APPEND it fails, with DOUBT_APPEND it is durable but reported as failed."""
+    """Look again and append; with FAIL_APPEND it fails, with DOUBT_APPEND it is durable but reported as failed.
+
+    With REJECT_APPEND the log takes no such record; with CLOSE_LOG its disk fails, and the other broker is elected.
+    """
     under_way = state.appends[number]
     budget = state.budget
     if under_way.phase != Phase.PREPARED:
@@ -39,6 +42,12 @@ def make(state: State, setup: Setup, trail: Trail, number: int, kind: int) -> bo
     elif kind == Action.FAIL_APPEND:
         budget.failed_appends -= 1
         under_way.error = Error.NOT_ENOUGH_REPLICAS
+    elif kind in HARD:
+        budget.hard_appends -= 1
+        under_way.error = Error.MESSAGE_TOO_LARGE
+        if kind == Action.CLOSE_LOG:
+            under_way.error = Error.KAFKA_STORAGE_ERROR
+            coordinator_actions.take_over(state, setup, trail)
     else:
         make_durable(state, node, k, under_way.pending, under_way.label)
         if kind == Action.DOUBT_APPEND:

@@ -3,7 +3,16 @@
 `step` asks here first, and so does the engine, before it takes the trouble to try: of eighty actions most cannot be.
 """
 
-from zombieproof.checker.transactions.action_kinds import AT_APPENDS, AT_BLOCKS, BITS, BITS_WITH_MESSAGES, Action
+from zombieproof.checker.transactions.action_kinds import (
+    AT_APPENDS,
+    AT_BLOCKS,
+    AT_CONTROLLER,
+    BITS,
+    BITS_WITH_MESSAGES,
+    HARD,
+    Action,
+)
+from zombieproof.checker.transactions.id_blocks import may_change
 from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Setup, State
 
 
@@ -26,8 +35,12 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
         return state.nodes[1 - state.coordinator].believes
     if kind == Action.ELECT:
         return _is_leaderless(state)
-    if kind >= Action.REFUSE:
+    if Action.REFUSE <= kind <= Action.MISLEAD:
         return _is_switched_on(state, kind, setup)
+    if kind >= Action.REPLICATE_OFFSETS:
+        return setup.bounds.group_appends == 1 and _is_left_of_offsets(state, kind)
+    if kind in AT_CONTROLLER:
+        return may_change(state, setup) and (kind == Action.RECORD_BLOCK or budget.controller_changes > 0)
     if kind >= Action.MAKE_APPEND:
         return _has_cause_between_brokers(state, kind)
     if kind >= Action.CRASH:
@@ -76,6 +89,13 @@ def _is_switched_on(state: State, kind: int, setup: Setup) -> bool:
     return budget.stale_lookups > 0
 
 
+def _is_left_of_offsets(state: State, kind: int) -> bool:
+    """Whether a commit of offsets may fail yet, or its log lose what replicas do not have."""
+    if kind == Action.CUT_OFFSETS:
+        return state.budget.leader_changes > 0
+    return kind in (Action.REPLICATE_OFFSETS, Action.ANSWER_COMMIT) or state.budget.failed_commits > 0
+
+
 def _has_none_of_them(state: State) -> bool:
     budget = state.budget
     nobody = budget.refused == 0 and budget.plain_commits == 0
@@ -88,6 +108,8 @@ def _has_cause_between_brokers(state: State, kind: int) -> bool:
         return len(state.appends) > 0 and budget.failed_appends > 0
     if kind == Action.DOUBT_APPEND:
         return len(state.appends) > 0 and budget.unknown_appends > 0
+    if kind in HARD:
+        return len(state.appends) > 0 and budget.hard_appends > 0
     if kind in AT_APPENDS:
         return len(state.appends) > 0
     if kind == Action.DISCONNECT:
@@ -112,6 +134,8 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
     found |= _if(has_cause(state, Action.ELECT, setup), Action.ELECT, part)
     if len(state.appends) > 0:
         for kind in range(Action.MAKE_APPEND, Action.GIVE_LATE_BLOCK + 1):
+            found |= _if(has_cause(state, kind, setup), kind, part)
+        for kind in range(Action.REJECT_APPEND, Action.CUT_OFFSETS + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
     if not _has_none_of_them(state):
         for kind in range(Action.REFUSE, Action.MISLEAD + 1):

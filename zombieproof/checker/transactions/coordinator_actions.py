@@ -146,6 +146,17 @@ def load(state: State, setup: Setup, trail: Trail, node: int) -> None:
         drive(state, setup, trail, node, k)
 
 
+def take_over(state: State, setup: Setup, trail: Trail) -> None:
+    """The other broker is elected coordinator, and loads the log."""
+    epoch = state.highest_epoch
+    state.highest_epoch = epoch + 1
+    state.coordinator = 1 - state.coordinator
+    network.hang_up_node(state, state.coordinator)
+    state.nodes[state.coordinator].believes = True
+    state.nodes[state.coordinator].epoch = epoch + 1
+    load(state, setup, trail, state.coordinator)
+
+
 def forget(state: State, node: int) -> None:
     """A node is no coordinator any more: cache and marker queue are gone."""
     for k in range(IDS):

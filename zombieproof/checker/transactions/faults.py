@@ -7,20 +7,23 @@ happens to messages and clients (lost, doubled, late, crashed) is in ``actions``
 from zombieproof.checker.transactions import (
     appends_under_way,
     coordinator_actions,
+    group_appends,
     id_blocks,
-    network,
     partition_actions,
     questions_under_way,
 )
 from zombieproof.checker.transactions.action_kinds import Action, partition_of, producer_of
 from zombieproof.checker.transactions.state import OFFSETS, Setup, State, Trail
 from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.group_coordinator import appends
 from zombieproof.statemachines.partition_leader import forgetting
 
 
 def _rebalance(state: State, setup: Setup) -> bool:
     """The group takes its first owner for dead: the next member owns the input partition in the next generation."""
     state.budget.rebalances -= 1
+    if not appends.tells_with_append(setup.rules):
+        group_appends.replicate(state, setup)
     state.group.generation += 1
     state.group.owner = (state.group.owner + 1) % setup.bounds.clients
     return True
@@ -55,25 +58,15 @@ def _fail_over(state: State, setup: Setup, trail: Trail) -> bool:
     coordinator_actions.forget(state, state.coordinator)
     if setup.bounds.id_blocks > 0:
         id_blocks.start(state, int(state.coordinator))
-    _take_over(state, setup, trail)
+    coordinator_actions.take_over(state, setup, trail)
     return True
 
 
 def _depose(state: State, setup: Setup, trail: Trail) -> bool:
     """The other broker is elected coordinator, and the old one does not know it yet."""
     state.budget.deposed -= 1
-    _take_over(state, setup, trail)
+    coordinator_actions.take_over(state, setup, trail)
     return True
-
-
-def _take_over(state: State, setup: Setup, trail: Trail) -> None:
-    epoch = state.highest_epoch
-    state.highest_epoch = epoch + 1
-    state.coordinator = 1 - state.coordinator
-    network.hang_up_node(state, state.coordinator)
-    state.nodes[state.coordinator].believes = True
-    state.nodes[state.coordinator].epoch = epoch + 1
-    coordinator_actions.load(state, setup, trail, state.coordinator)
 
 
 def _resign(state: State, node: int) -> bool:
@@ -131,6 +124,16 @@ def _inject_at_partition(state: State, setup: Setup, trail: Trail, kind: int, p:
     state.budget.leader_changes -= 1
     _lose_leader(state, setup, p)
     partition_actions.elect_leader(state, setup, trail, p)
+    return True
+
+
+def cut_offsets(state: State, setup: Setup, trail: Trail) -> bool:
+    """Another broker leads the offsets, and has nothing of what its predecessor alone had."""
+    if not state.partitions[OFFSETS].leader or not group_appends.cut(state):
+        return False
+    state.budget.leader_changes -= 1
+    _lose_leader(state, setup, OFFSETS)
+    partition_actions.elect_leader(state, setup, trail, OFFSETS)
     return True
 
 

@@ -2,6 +2,8 @@
 
 A node's request is handled by the controller, and the answer travels: it arrives, or is lost, or a late copy of it
 stays behind, which arrives when the node waits for another one. A node that crashed knows of no block and asks anew.
+Where the controller may change (`Budget.controller_changes`) its record of the next block becomes durable in a step of
+its own, and the answer waits for that; its successor goes by the record, and whoever waits for an answer asks again.
 Ids are named by their first use: `State.given` says which id each of the state's few numbers stands for.
 """
 
@@ -61,6 +63,12 @@ def _forget(allocation: Allocation) -> None:
     allocation.asked = False
     allocation.first = NONE
     allocation.late = NONE
+    allocation.held = False
+
+
+def may_change(state: State, setup: Setup) -> bool:
+    """Whether another controller may take over in this scenario: then records of blocks take their time."""
+    return len(state.recorded) > 0 and setup.budget.controller_changes > 0
 
 
 def allocate(state: State, setup: Setup, node: int, lost: bool) -> bool:
@@ -75,12 +83,38 @@ def allocate(state: State, setup: Setup, node: int, lost: bool) -> bool:
         producer_ids.lost(state.blocks[node])
     else:
         state.allocations[node].first = allocated.first
+        state.allocations[node].held = may_change(state, setup) and producer_ids.waits_for_record(setup.rules)
+    return True
+
+
+def record(state: State) -> bool:
+    """The controller's log has what it hands out; what waits for that is answered."""
+    if state.recorded[0] == state.next_block:
+        return False
+    state.recorded[0] = state.next_block
+    for allocation in state.allocations:
+        allocation.held = False
+    return True
+
+
+def change_controller(state: State) -> bool:
+    """The controller is gone before its log has what it hands out; its successor knows what the log says."""
+    if state.recorded[0] == state.next_block:
+        return False
+    state.budget.controller_changes -= 1
+    state.next_block = state.recorded[0]
+    for node in range(len(state.allocations)):
+        allocation = state.allocations[node]
+        if allocation.held:
+            allocation.held = False
+            allocation.first = NONE
+            producer_ids.lost(state.blocks[node])
     return True
 
 
 def arrive(state: State, setup: Setup, node: int) -> bool:
     """The controller's answer arrives."""
-    if state.allocations[node].first == NONE:
+    if state.allocations[node].first == NONE or state.allocations[node].held:
         return False
     _answered(state, setup, node, int(state.allocations[node].first))
     state.allocations[node].first = NONE
@@ -90,7 +124,7 @@ def arrive(state: State, setup: Setup, node: int) -> bool:
 def double(state: State, node: int) -> bool:
     """A late copy of the controller's answer stays behind."""
     allocation = state.allocations[node]
-    if allocation.first == NONE or allocation.late != NONE:
+    if allocation.first == NONE or allocation.held or allocation.late != NONE:
         return False
     state.budget.doubled -= 1
     allocation.late = allocation.first

@@ -81,6 +81,8 @@ def initial_state(setup: Setup) -> State:
         state.blocks = [ProducerIdBlocks() for _ in range(NODES)]
         state.allocations = [Allocation() for _ in range(NODES)]
         state.given = [0] * MORE_PRODUCER_IDS
+        state.recorded = [0]
+        state.replicated = [0]
         widen(state)
     if setup.bounds.id_blocks > 0:
         for node in range(NODES):
@@ -100,7 +102,7 @@ def widen(state: State) -> None:
 def travels(bounds: Bounds) -> bool:
     """Whether there is to be room for more than messages of clients and markers, and the usual producer ids."""
     between = bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
-    return between or bounds.more_producer_ids == 1
+    return between or bounds.group_appends == 1 or bounds.more_producer_ids == 1
 
 
 def bound_hit(state: State, setup: Setup) -> int:
@@ -151,6 +153,8 @@ BETWEEN_BROKERS = replace(
         (State, "blocks"): NODES,
         (State, "allocations"): NODES,
         (State, "given"): MORE_PRODUCER_IDS,
+        (State, "recorded"): 1,
+        (State, "replicated"): 1,
         (Partition, "entries"): MORE_PRODUCER_IDS,
         (Group, "pending"): MORE_PRODUCER_IDS,
         (Reader, "states"): MORE_PRODUCER_IDS,

@@ -4,6 +4,8 @@ from zombieproof.checker.transactions.action_kinds import (
     ACTIONS,
     AT_APPENDS,
     AT_BLOCKS,
+    AT_COMMITS,
+    AT_CONTROLLER,
     Action,
     partition_of,
     producer_of,
@@ -74,6 +76,14 @@ def describe(state: State, action: int, setup: Setup) -> str:
         return _fault_of_coordinator(state, setup, kind, i)
     if kind in AT_APPENDS:
         return _at_append(state, setup, kind, i)
+    if kind in AT_COMMITS:
+        return _at_commit(state, setup, kind, i)
+    if kind == Action.REPLICATE_OFFSETS:
+        return f"all replicas of {partition_name(OFFSETS)} have its log"
+    if kind == Action.CUT_OFFSETS:
+        return f"another broker leads {partition_name(OFFSETS)}, and has nothing that replicas did not have"
+    if kind in AT_CONTROLLER:
+        return _at_controller(state, setup, kind)
     if kind in AT_BLOCKS:
         return _at_block(state, setup, kind, i)
     if kind == Action.DISCONNECT:
@@ -230,6 +240,8 @@ def _at_append(state: State, setup: Setup, kind: int, number: int) -> str:
         Action.MAKE_APPEND: f"{who} appends {what}",
         Action.FAIL_APPEND: f"{who} appends {what}, which fails",
         Action.DOUBT_APPEND: f"{who} appends {what}, which is durable but reported as failed",
+        Action.REJECT_APPEND: f"{who} appends {what}, which its log takes neither now nor later",
+        Action.CLOSE_LOG: f"{who} appends {what}, its disk fails, and the other node takes over",
     }
     return words[Action(kind)]
 
@@ -252,6 +264,22 @@ def _at_block(state: State, setup: Setup, kind: int, node: int) -> str:
         Action.GIVE_LATE_BLOCK: f"a late answer of the controller arrives at {who}: {late}",
     }
     return words[Action(kind)]
+
+
+def _at_commit(state: State, setup: Setup, kind: int, i: int) -> str:
+    what = message_name(state.messages[i], setup)
+    words = {
+        Action.ANSWER_COMMIT: f"{what} is answered: replicas have its record",
+        Action.FAIL_COMMIT: f"{what} arrives at {leader_name(OFFSETS)}, whose append fails",
+        Action.DOUBT_COMMIT: f"{what} is answered: its replicas were waited for too long, although the log has it",
+    }
+    return words[Action(kind)]
+
+
+def _at_controller(state: State, setup: Setup, kind: int) -> str:
+    if kind == Action.RECORD_BLOCK:
+        return f"the controller's log has that {_ids_name(state, setup, state.next_block)} is the next"
+    return f"the controller crashes; in its log {_ids_name(state, setup, state.recorded[0])} is the next"
 
 
 def _p(i: int) -> str:

@@ -28,7 +28,7 @@ def _can_go_on(state: State, setup: Setup, client: Client, c: int) -> bool:
     if client.txn >= setup.bounds.transactions[c]:
         return False
     if client.state == ProducerState.UNINITIALIZED:
-        moves = state.budget.failovers > 0 or state.budget.deposed > 0
+        moves = state.budget.failovers > 0 or state.budget.deposed > 0 or state.budget.hard_appends > 0
         return not moves and setup.bounds.grouped == 0
     op = next_op(setup, client, c)
     if client.state in (ProducerState.READY, ProducerState.IN_TRANSACTION):

@@ -3,7 +3,7 @@
 A record that is appended counts as replicated (``omissions``): what a leader answers survives every change of leader.
 """
 
-from zombieproof.checker.transactions import marker_actions, network
+from zombieproof.checker.transactions import group_appends, marker_actions, network
 from zombieproof.checker.transactions.moves import note_answer
 from zombieproof.checker.transactions.state import (
     LOG,
@@ -31,7 +31,7 @@ from zombieproof.model.vocabulary import (
     LogEntry,
     Origin,
 )
-from zombieproof.statemachines.group_coordinator import commits, offsets
+from zombieproof.statemachines.group_coordinator import appends, commits, offsets
 from zombieproof.statemachines.group_coordinator.effects import clear as clear_group
 from zombieproof.statemachines.partition_leader import batches, forgetting, markers, verification
 from zombieproof.statemachines.partition_leader.effects import clear
@@ -134,6 +134,8 @@ def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard
         if trail.leader.error != Error.NONE and message.kind == Kind.TXN_OFFSET_COMMIT:
             return _refuse_offset(state, setup, trail, message.producer_id)
         return int(trail.leader.error)
+    if trail.log_fails:
+        return _fail_commit(state, setup, trail, message)
     if partition.end >= LOG:
         state.overflow = Overflow.LOG_END
         return int(Error.NOT_ENOUGH_REPLICAS)
@@ -142,6 +144,8 @@ def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard
     batches.appended(entry, batch, offset, offset, trail.leader.event, setup.rules, trail)
     if message.kind == Kind.TXN_OFFSET_COMMIT:
         _hold_offset(state, trail, message.producer_id, message.value, offset)
+        if group_appends.waits(setup, message, offset):
+            return WAITS
     return int(Error.NONE)
 
 
@@ -181,6 +185,15 @@ def _refuse_offset(state: State, setup: Setup, trail: Trail, producer_id: int) -
     return int(trail.group.error)
 
 
+def _fail_commit(state: State, setup: Setup, trail: Trail, message: Message) -> int:
+    """The log of the group's partition fails to take a commit."""
+    if appends.keeps_what_failed(setup.rules):
+        _hold_offset(state, trail, message.producer_id, message.value, int(state.partitions[OFFSETS].end))
+    state.budget.failed_commits -= 1
+    trail.leader.error = Error.NOT_ENOUGH_REPLICAS
+    return _refuse_offset(state, setup, trail, message.producer_id)
+
+
 def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, lost: bool) -> bool:
     """A marker reaches its leader, and the answer its sender. With `lost` the answer does not arrive.
 
@@ -206,6 +219,7 @@ def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, l
         markers.appended(entry, marker, offset, trail.leader.event, setup.rules, trail.leader, trail)
         if p == OFFSETS:
             _end_offsets(state, trail, message.producer_id, marker.committed)
+            group_appends.replicate(state, setup)
     if not lost:
         marker_actions.acknowledge(state, setup, trail, message, error)
     return True
@@ -264,6 +278,8 @@ def elect_leader(state: State, setup: Setup, trail: Trail, p: int) -> None:
     if forgetting.reads_its_log(setup.rules):
         for offset in range(partition.end):
             _apply(state, setup, trail, p, offset)
+    if p == OFFSETS:
+        group_appends.replicate(state, setup)
     marker_actions.drive_waiting_markers(state, setup, trail)
 
 

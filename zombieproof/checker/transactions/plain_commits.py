@@ -3,6 +3,7 @@
 The request's way is folded into one step: it changes nothing where it is refused, and is not sent again.
 """
 
+from zombieproof.checker.transactions import group_appends
 from zombieproof.checker.transactions.state import LOG, OFFSETS, Overflow, Setup, State, Trail
 from zombieproof.checker.transactions.views import ClassicGroupView
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, Error, LogEntry, ProducerState
@@ -35,6 +36,7 @@ def commit(state: State, setup: Setup, trail: Trail, c: int) -> bool:
     record.label = 0
     partition.end += 1
     offsets.is_committed(state.group.committed, int(record.value), offset)
+    group_appends.replicate(state, setup)
     return True
 
 

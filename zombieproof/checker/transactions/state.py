@@ -289,6 +289,9 @@ class Budget:
     plain_commits: int = 0
     aborts_by_hand: int = 0
     stale_lookups: int = 0
+    hard_appends: int = 0
+    controller_changes: int = 0
+    failed_commits: int = 0
 
 
 @dataclass(slots=True)
@@ -308,11 +311,15 @@ class UnderWay:
 
 @dataclass(slots=True)
 class Allocation:
-    """Under way between a node and the controller: a request (`asked`), its answer (`first` id), a late copy."""
+    """Under way between a node and the controller: a request (`asked`), its answer (`first` id), a late copy.
+
+    `held`: the answer is still at the controller, until its log has what it says.
+    """
 
     asked: bool = False
     first: int = integer(NONE)
     late: int = integer(NONE)
+    held: bool = False
 
 
 @dataclass(slots=True)
@@ -320,6 +327,8 @@ class State:
     """Everything. `appends` and what stands behind it have room only in the model in which they travel.
 
     That one has room for `MORE_PRODUCER_IDS` as well, where the other has it for `PRODUCER_IDS`.
+    `next_block` is what the controller knows of the next block, `recorded` what its log says, if it may change.
+    `replicated` is where that ends in the offsets log which all replicas have, where commits take their time.
     """
 
     messages: list[Message] = array(Message, MESSAGES)
@@ -341,6 +350,8 @@ class State:
     blocks: list[ProducerIdBlocks] = array(ProducerIdBlocks, 0)
     allocations: list[Allocation] = array(Allocation, 0)
     given: list[int] = array(int, 0)
+    recorded: list[int] = array(int, 0)
+    replicated: list[int] = array(int, 0)
 
 
 @dataclass(slots=True)
@@ -356,6 +367,7 @@ class Bounds:
     With `looks_first` an administrator aborts by hand what no coordinator lists, and nothing else. With `restarts` an
     instance that is fenced is started anew by whoever supervises it, and begins its transaction again (see ``epochs``).
     `more_producer_ids` makes room for ``MORE_PRODUCER_IDS``, for where the largest epoch is small.
+    With `group_appends` a commit of offsets is appended first, and answered later (see ``group_appends``).
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -377,6 +389,7 @@ class Bounds:
     looks_first: int = 0
     restarts: int = 0
     more_producer_ids: int = 0
+    group_appends: int = 0
 
 
 @dataclass(slots=True)
@@ -418,6 +431,7 @@ class Trail(Notes):
     `asker` is 1 + the slot of the message that an append has an answer for.
     `leader`, `group` and `consumer`: what a step of a partition leader, the group coordinator, a consumer wants done.
     `producer` is what a step of a client wants done; `numbering` are the sequences of the partition that it is about.
+    `log_fails`: an append of offsets fails in this step.
     """
 
     answered: bool = False
@@ -431,3 +445,4 @@ class Trail(Notes):
     consumer: ConsumerEffects = field(default_factory=ConsumerEffects)
     producer: ProducerEffects = field(default_factory=ProducerEffects)
     numbering: Numbering = field(default_factory=Numbering)
+    log_fails: bool = False

@@ -29,6 +29,14 @@ def is_block(first_id: int, size: int) -> bool:
     return first_id >= 0 and size > 0 and first_id <= PRODUCER_ID_MAX - (size - 1)
 
 
+def waits_for_record(rules: Rules) -> bool:
+    """Whether the controller's answer waits until its log has the record that says which block is the next.
+
+    A controller that takes over reads that record: it would hand out again what its predecessor has only answered.
+    """
+    return rules.block_recorded_first == 1
+
+
 def accepts_block(first_id: int, last_id_of_current: int, rules: Rules) -> bool:
     """Whether a block that begins with `first_id` may follow one that ends with `last_id_of_current` (-1: none yet)."""
     return rules.pid_block_order == 0 or first_id > last_id_of_current

@@ -69,19 +69,23 @@ def error_of_append(error: int) -> int:
 
 
 def decide_append_outcome(
-    error: int, lookup_error: int, known: bool, is_same_coordinator_epoch: bool, retries: bool
+    error: int, lookup_error: int, known: bool, is_same_coordinator_epoch: bool, retries: bool, rules: Rules
 ) -> AppendOutcome:
     """What the outcome of an append does; `error` is that of ``error_of_append``.
 
-    `retries`: for the completion of a transaction, which is tried again after COORDINATOR_NOT_AVAILABLE.
+    `retries`: for the completion of a transaction, which is tried again after COORDINATOR_NOT_AVAILABLE, and after no
+    other error: behind one that no coordinator expects its transaction stays decided, and nobody drives it.
     """
     here = lookup_error == Error.NONE and known and is_same_coordinator_epoch
     if error != Error.NONE:
         if not here:
             return AppendOutcome(int(Aftermath.LEAVE_ALONE), int(error))
-        if retries and error == Error.COORDINATOR_NOT_AVAILABLE:
+        if rules.memory_follows_log == 0:
+            return AppendOutcome(int(Aftermath.COMPLETE), int(error))
+        if retries and error == Error.COORDINATOR_NOT_AVAILABLE and rules.completion_is_appended_again == 1:
             return AppendOutcome(int(Aftermath.KEEP_PENDING), int(error))
-        return AppendOutcome(int(Aftermath.GIVE_UP), int(error))
+        clears = rules.refused_append_clears_pending == 1
+        return AppendOutcome(int(Aftermath.GIVE_UP if clears else Aftermath.LEAVE_ALONE), int(error))
     if here:
         return AppendOutcome(int(Aftermath.COMPLETE), int(Error.NONE))
     moved = lookup_error if lookup_error != Error.NONE else Error.NOT_COORDINATOR

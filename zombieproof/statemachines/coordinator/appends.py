@@ -105,7 +105,7 @@ def completes(
     """
     same = office.coordinator_epoch == pending.coordinator_epoch
     retries = pending.operation == Operation.COMPLETE
-    outcome = decide_append_outcome(error, look_up(office, notes), txn.known, same, retries)
+    outcome = decide_append_outcome(error, look_up(office, notes), txn.known, same, retries, rules)
     if outcome.aftermath == Aftermath.GIVE_UP:
         failed = pending.fences and transition.fence_counts_at_once(pending.version, rules)
         transition.give_up(txn, failed, rules)

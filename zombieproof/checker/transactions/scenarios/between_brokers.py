@@ -45,6 +45,29 @@ WAITING_QUESTIONS = transaction_scenario(
     ),
 )
 
+RECORDED_BLOCKS = transaction_scenario(
+    "recorded_blocks",
+    "Two producers get their producer ids from a coordinator whose block holds one. The broker restarts, knows of no "
+    "block and asks for the next; the controller sets it aside, and answers when its log says so. It crashes before "
+    "that, and its successor goes by the log. No id is given to both.",
+    (((),), ((),)),
+    distinct=21_451,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity", "an_unrivalled_producer_is_never_fenced"),
+    sometimes=("a_coordinator_has_used_up_a_block", "a_new_coordinator_hands_out_producer_ids"),
+    ids=(0, 1),
+    id_blocks=1,
+    failovers=2,
+    controller_changes=1,
+    mutants=(
+        Mutant(
+            "a_block_is_handed_out_before_it_is_recorded",
+            breaks="no_two_live_producers_share_an_identity",
+            steps=10,
+            without=("block_recorded_first",),
+        ),
+    ),
+)
+
 PRODUCER_ID_BLOCKS = transaction_scenario(
     "producer_id_blocks",
     "Two producers get their producer ids from a coordinator whose block holds one. It asks the controller for the "

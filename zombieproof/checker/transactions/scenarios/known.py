@@ -29,6 +29,12 @@ ANY_FIRST_SEQUENCE = (
     "that of the batch behind one that was given up; their transaction can only be aborted (reference §3.3)"
 )
 
+HANGS = (
+    "open; a completion whose append is refused with an error that no coordinator expects is not pending any more, the "
+    "exception ends in the log of the broker, and its transactional id answers CONCURRENT_TRANSACTIONS until it is "
+    "loaded again (TransactionMarkerChannelManager.tryAppendToLog; reference §2.12)"
+)
+
 POSITIONS_BESIDE = (
     "as documented; an offset that is committed beside the transaction, as by auto commit, is not part of it: an "
     "application that commits its input in transactions has to leave that off"

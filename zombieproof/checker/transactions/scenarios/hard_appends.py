@@ -1,0 +1,49 @@
+"""A completion that the log refuses: for the moment, for good, or because its disk fails."""
+
+from zombieproof.checker.scenario import ALWAYS, AT_REST, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import HANGS
+from zombieproof.checker.transactions.state import Op
+
+_ONE = (Op.SEND_0, Op.COMMIT)
+_AT_REST = tuple(name for name in AT_REST if name != "a_decided_transaction_is_complete")
+_COMPLETES = "every_decided_transaction_completes"
+
+REFUSED_COMPLETION = transaction_scenario(
+    "refused_completion",
+    "Appends to the transaction log take their time, and one of them fails: for the moment, or with an error behind "
+    "which nobody appends it again. The disk of the log fails, and another broker takes over; or the log takes no such "
+    "record, and the coordinator stays. A completion that is refused so is not pending any more and nobody drives it: "
+    "its producer asks in vain until another coordinator loads it.",
+    ((_ONE, _ONE),),
+    distinct=8_535,
+    always=(*ALWAYS, "what_is_pending_is_under_way"),
+    at_rest=_AT_REST,
+    sometimes=("two_transactions_commit", "a_prepared_transaction_is_taken_over"),
+    appends_travel=1,
+    failed_appends=1,
+    hard_appends=1,
+    failovers=1,
+    mutants=(
+        Mutant("a_completion_that_is_refused_hangs", breaks=_COMPLETES, steps=19, known=HANGS),
+        Mutant("its_producer_asks_for_ever", breaks="a_producer_is_never_stuck", steps=19, known=HANGS),
+        Mutant(
+            "a_completion_is_tried_once",
+            breaks=_COMPLETES,
+            steps=19,
+            without=("completion_is_appended_again",),
+            bounds={"hard_appends": 0},
+        ),
+        Mutant(
+            "what_was_refused_is_pending_for_ever",
+            breaks="what_is_pending_is_under_way",
+            steps=4,
+            without=("refused_append_clears_pending",),
+        ),
+        Mutant(
+            "memory_moves_before_the_log",
+            breaks="every_open_transaction_is_known_to_its_coordinator",
+            steps=13,
+            without=("memory_follows_log",),
+        ),
+    ),
+)

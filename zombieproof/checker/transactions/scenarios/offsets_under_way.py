@@ -1,0 +1,50 @@
+"""Offset commits that are appended first, and answered when all replicas have them."""
+
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.state import Op
+
+_LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
+
+OFFSETS_UNDER_WAY = transaction_scenario(
+    "offsets_under_way",
+    "Two members of a group commit the input position in their transactions. The coordinator of the group appends a "
+    "commit and takes it into memory at once; replicas have it later, and later still it is answered. Meanwhile the "
+    "group takes the first member for dead, or another leader comes that has nothing of it; the append fails, or is "
+    "waited for too long.",
+    ((_LOOP,), (_LOOP,)),
+    distinct=73_514,
+    always=(
+        *ALWAYS,
+        "each_input_has_one_committed_output",
+        "no_input_is_passed_over",
+        "offsets_in_memory_are_the_fold_of_their_log",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=("offsets_are_committed", "offsets_are_pending_across_a_rebalance"),
+    ids=(0, 1),
+    grouped=1,
+    rebalances=1,
+    group_appends=1,
+    failed_commits=1,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "a_commit_is_answered_before_replicas_have_it",
+            breaks="an_acknowledged_commit_loses_nothing",
+            steps=14,
+            without=("commit_waits_for_replicas",),
+        ),
+        Mutant(
+            "what_failed_stays_in_memory",
+            breaks="offsets_in_memory_are_the_fold_of_their_log",
+            steps=8,
+            without=("failed_commit_leaves_nothing",),
+        ),
+        Mutant(
+            "a_new_generation_reads_before_its_record",
+            breaks="each_input_has_one_committed_output",
+            steps=32,
+            without=("generation_is_recorded_first",),
+        ),
+    ),
+)
