@@ -45,6 +45,7 @@ def _refuse_what_has_no_lever(setup: Setup) -> None:
         Action.COMMIT_PLAINLY: ("offsets are committed in transactions", budget.plain_commits),
         Action.ABORT_BY_HAND: ("nobody aborts by hand", budget.aborts_by_hand or setup.bounds.looks_first),
         Action.MISLEAD: ("no look-up is stale", budget.stale_lookups),
+        Action.REPLICATE: ("every append is replicated", setup.bounds.replicated),
     }
     for kind, (what, is_asked) in asked.items():
         if is_asked:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, setup_of
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, ON_REPLICAS, TRANSACTIONS, setup_of
 from zombieproof.checker.transactions.state import Bounds, Budget, Op
 from zombieproof.checker.validation import (
     MOST,
@@ -233,12 +233,29 @@ class Scenario:
                 "once; add appends_travel=1",
                 "failed_appends",
             )
+        _refuse_what_goes_not_together(self.name, own)
         return own
+
+
+def _refuse_what_goes_not_together(name: str, own: Mapping[str, int]) -> None:
+    """Raises UnknownBound: one of these bounds changes nothing without another, or cannot be beside it."""
+    if own.get("truncations") and not own.get("replicated"):
+        raise UnknownBound(
+            f"{name}: truncations={own['truncations']} changes nothing where what is in a log is replicated; add "
+            "replicated=1",
+            "truncations",
+        )
+    for other in _NOT_ON_REPLICAS:
+        if own.get("replicated") and own.get(other):
+            raise UnknownBound(
+                f"{name}: replicated=1 and {other}={own[other]} are not in one world; leave one of them away", other
+            )
 
 
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
 _TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks")
-_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first")
+_NOT_ON_REPLICAS = (*_TRAVELS, "plain_commits", "aborts_by_hand")
+_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first", "replicated")
 _CHOICES = (
     "in_flight",
     "may_abort",
@@ -246,6 +263,7 @@ _CHOICES = (
     "keep_refused_copies",
     "keeps_position",
     "looks_first",
+    "replicated",
     *_TRAVELS,
 )
 _RESTARTS = "restarts"
@@ -255,6 +273,13 @@ RENAMED = {"keep_dead_letters": "keep_refused_copies"}
 _OF_RULES = ("epoch_max", "cached_batches")
 
 Programs = tuple[tuple[tuple[Op, ...], ...], ...]
+
+
+def _model_of(chosen: Mapping[str, int]) -> Model:
+    """The model that has room for what these bounds ask for, and for no more."""
+    if chosen.get("replicated"):
+        return ON_REPLICAS
+    return BETWEEN_BROKERS if any(map(chosen.get, _TRAVELS)) else TRANSACTIONS
 
 
 def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fields has a name here
@@ -319,7 +344,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         sometimes=sometimes,
         distinct=distinct,
         bounds=own,
-        model=lambda chosen: BETWEEN_BROKERS if any(map(chosen.get, _TRAVELS)) else TRANSACTIONS,
+        model=_model_of,
         setup=build,
         mutants=mutants,
         rules=rules,

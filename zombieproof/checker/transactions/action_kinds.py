@@ -56,6 +56,8 @@ class Action(IntEnum):
     COMMIT_PLAINLY = 32
     ABORT_BY_HAND = 33
     MISLEAD = 34
+    REPLICATE = 35
+    TRUNCATE = 36
 
 
 AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.TELL_APPEND)
@@ -66,6 +68,9 @@ AT_BLOCKS = (Action.ALLOCATE_BLOCK, Action.LOSE_BLOCK, Action.GIVE_BLOCK, Action
 
 KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS)
 """What only happens where more than the messages of clients and markers travels."""
+
+KINDS_ON_REPLICAS = (Action.REPLICATE, Action.TRUNCATE)
+"""What only happens where a log is longer than what is replicated of it."""
 
 
 def _numbered() -> tuple[tuple[int, int], ...]:
@@ -98,12 +103,17 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         **dict.fromkeys(AT_APPENDS, APPENDS),
         Action.DISCONNECT: PARTITIONS * NODES,
         **dict.fromkeys(AT_BLOCKS, NODES),
+        Action.REPLICATE: PARTITIONS,
+        Action.TRUNCATE: PARTITIONS,
     }
     return tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
 
 
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
-"""(kind, argument) of each action, by its number; those of `KINDS_BETWEEN_BROKERS` come last."""
+"""(kind, argument) of each action, by its number.
+
+Those of `KINDS_BETWEEN_BROKERS` come behind all that is in every model, and those of `KINDS_ON_REPLICAS` last.
+"""
 
 FAULTS_BEHIND = (Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.DISCONNECT, Action.LOSE_BLOCK, Action.DOUBLE_BLOCK)
 """What may go wrong where more travels than messages of clients and markers."""
@@ -114,12 +124,15 @@ OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD)
 FAULTS: tuple[int, ...] = tuple(
     action
     for action, (kind, _) in enumerate(ACTIONS)
-    if Action.LOSE_ANSWER <= kind <= Action.FORGET_GUARD or kind in (*OTHER_FAULTS, *FAULTS_BEHIND)
+    if Action.LOSE_ANSWER <= kind <= Action.FORGET_GUARD or kind in (*OTHER_FAULTS, *FAULTS_BEHIND, Action.TRUNCATE)
 )
 """The actions that are faults: they may happen, and need not."""
 
-ACTIONS_AT_ONCE: int = sum(kind not in KINDS_BETWEEN_BROKERS for kind, _ in ACTIONS)
-"""How many actions there are where nothing of that travels."""
+ACTIONS_BETWEEN_BROKERS: int = sum(kind not in KINDS_ON_REPLICAS for kind, _ in ACTIONS)
+"""How many actions there are where what is in a log is replicated."""
+
+ACTIONS_AT_ONCE: int = sum(kind not in KINDS_BETWEEN_BROKERS for kind, _ in ACTIONS[:ACTIONS_BETWEEN_BROKERS])
+"""How many there are where nothing travels between brokers, either."""
 
 
 def _bits(part: int, kinds: frozenset[int], below: int = MESSAGES) -> int:

@@ -17,9 +17,16 @@ from zombieproof.checker.transactions import (
     plain_commits,
     questions_under_way,
     reader_actions,
+    replicas,
     replies,
 )
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, KINDS_BETWEEN_BROKERS, Action
+from zombieproof.checker.transactions.action_kinds import (
+    ACTIONS,
+    AT_APPENDS,
+    KINDS_BETWEEN_BROKERS,
+    KINDS_ON_REPLICAS,
+    Action,
+)
 from zombieproof.checker.transactions.causes import has_cause
 from zombieproof.checker.transactions.state import MESSAGES, PRODUCER_IDS, Kind, Message, Setup, Stage, State, Trail
 
@@ -43,6 +50,8 @@ def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
         return client_actions.step(state, setup, trail, i, True)
     if kind in KINDS_BETWEEN_BROKERS:
         return _between_brokers(state, setup, trail, kind, i)
+    if kind in KINDS_ON_REPLICAS:
+        return kind == Action.REPLICATE and replicas.replicate(state, i)
     if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE:
         return _handle_message(state, setup, trail, kind, i)
     if kind in (Action.READ_ONE, Action.READ_ALL):

@@ -3,7 +3,14 @@
 `step` asks here first, and so does the engine, before it takes the trouble to try: of eighty actions most cannot be.
 """
 
-from zombieproof.checker.transactions.action_kinds import AT_APPENDS, AT_BLOCKS, BITS, BITS_WITH_MESSAGES, Action
+from zombieproof.checker.transactions.action_kinds import (
+    AT_APPENDS,
+    AT_BLOCKS,
+    BITS,
+    BITS_WITH_MESSAGES,
+    KINDS_ON_REPLICAS,
+    Action,
+)
 from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Setup, State
 
 
@@ -26,6 +33,8 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
         return state.nodes[1 - state.coordinator].believes
     if kind == Action.ELECT:
         return _is_leaderless(state)
+    if kind >= Action.REPLICATE:
+        return len(state.replicas) > 0 and (kind == Action.REPLICATE or budget.truncations > 0)
     if kind >= Action.REFUSE:
         return _is_switched_on(state, kind, setup)
     if kind >= Action.MAKE_APPEND:
@@ -115,6 +124,9 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
             found |= _if(has_cause(state, kind, setup), kind, part)
     if not _has_none_of_them(state):
         for kind in range(Action.REFUSE, Action.MISLEAD + 1):
+            found |= _if(has_cause(state, kind, setup), kind, part)
+    if len(state.replicas) > 0:
+        for kind in KINDS_ON_REPLICAS:
             found |= _if(has_cause(state, kind, setup), kind, part)
     messages = 0
     while messages < MESSAGES and state.messages[messages].kind != Kind.EMPTY:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import id_blocks, late_copies, network
-from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, FAULTS
+from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, ACTIONS_BETWEEN_BROKERS, FAULTS
 from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.alike import sorts_of
 from zombieproof.checker.transactions.causes import worth_trying
@@ -24,6 +24,7 @@ from zombieproof.checker.transactions.state import (
     Budget,
     Op,
     Overflow,
+    Replica,
     Setup,
     State,
     Trail,
@@ -75,6 +76,8 @@ def initial_state(setup: Setup) -> State:
         state.blocks = [ProducerIdBlocks() for _ in range(NODES)]
         state.allocations = [Allocation() for _ in range(NODES)]
         state.given = [0] * PRODUCER_IDS
+    if setup.bounds.replicated == 1:
+        state.replicas = [Replica() for _ in range(PARTITIONS)]
     if setup.bounds.id_blocks > 0:
         for node in range(NODES):
             id_blocks.start(state, node)
@@ -126,8 +129,8 @@ _NUMBERS_OF_BLOCKS = ("first", "size", "used", "next_first", "next_size", "not_b
 BETWEEN_BROKERS = replace(
     TRANSACTIONS,
     name="transactions_between_brokers",
-    actions=len(ACTIONS),
-    faults=frozenset(FAULTS),
+    actions=ACTIONS_BETWEEN_BROKERS,
+    faults=frozenset(action for action in FAULTS if action < ACTIONS_BETWEEN_BROKERS),
     sizes={
         (State, "appends"): APPENDS,
         (State, "lanes"): PARTITIONS * NODES,
@@ -138,3 +141,12 @@ BETWEEN_BROKERS = replace(
     },
 )
 """The same with room for what travels between brokers: appends, questions of leaders, blocks of producer ids."""
+
+ON_REPLICAS = replace(
+    TRANSACTIONS,
+    name="transactions_on_replicas",
+    actions=len(ACTIONS),
+    faults=frozenset(FAULTS),
+    sizes={(State, "replicas"): PARTITIONS},
+)
+"""The same with room for how far each log is replicated; what happens between brokers has no cause here."""

@@ -262,6 +262,8 @@ def _fault(setup: Setup, kind: int, i: int) -> str:
         Action.LOSE_LEADER: f"{p} loses its leader",
         Action.REBALANCE: "the group rebalances: the other member owns the input from now on",
         Action.FORGET_PRODUCER: f"the leader of {_p(i)} forgets the silent producer {i % PRODUCER_IDS}",
+        Action.REPLICATE: f"the other replicas of {p} have its next record: the high watermark rises",
+        Action.TRUNCATE: f"{p} gets a leader whose log ends at the high watermark: what lay above it is lost",
         Action.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {i % PRODUCER_IDS}",
     }
     return words[Action(kind)]

@@ -64,6 +64,7 @@ class Stage(IntEnum):
 
     APPENDING: a request, of either kind or to a coordinator, waits there for the outcome of an append. WAITING: its
     question waits at its leader for the one before. ABANDONED: a question to the coordinator whose asker has gone on.
+    REPLICATING: it is in the log, and its answer waits until the high watermark has passed it.
     """
 
     TO_LEADER = 0
@@ -72,6 +73,7 @@ class Stage(IntEnum):
     APPENDING = 3
     WAITING = 4
     ABANDONED = 5
+    REPLICATING = 6
 
 
 class Phase(IntEnum):
@@ -134,7 +136,8 @@ class Message:
 
     (**) where batches may be refused: those of smaller numbers go first, and of one number by their sequences.
     (*) while its leader asks, or waits to ask, about it; 0 otherwise. `stage` of a MARKER is its transaction version.
-    `error` is what the answer says; in `stage` APPENDING 1 + the number of the append that is waited for.
+    `error` is what the answer says; in `stage` APPENDING 1 + the number of the append that is waited for, in `stage`
+    REPLICATING the high watermark that is. A MARKER that is in the log has that in `error`, too.
     `guard` is the token under which a PRODUCE or TXN_OFFSET_COMMIT is verified, 0 for none.
     """
 
@@ -288,6 +291,7 @@ class Budget:
     plain_commits: int = 0
     aborts_by_hand: int = 0
     stale_lookups: int = 0
+    truncations: int = 0
 
 
 @dataclass(slots=True)
@@ -315,8 +319,16 @@ class Allocation:
 
 
 @dataclass(slots=True)
+class Replica:
+    """What of a log all replicas in sync have: up to `high_watermark`. `is_cut`: an election lost records."""
+
+    high_watermark: int = 0
+    is_cut: bool = False
+
+
+@dataclass(slots=True)
 class State:
-    """Everything. `appends` and what stands behind it have room only in the model in which they travel."""
+    """Everything. `appends` and what stands behind it have room only in the model that is about them."""
 
     messages: list[Message] = array(Message, MESSAGES)
     clients: list[Client] = array(Client, CLIENTS)
@@ -337,6 +349,7 @@ class State:
     blocks: list[ProducerIdBlocks] = array(ProducerIdBlocks, 0)
     allocations: list[Allocation] = array(Allocation, 0)
     given: list[int] = array(int, 0)
+    replicas: list[Replica] = array(Replica, 0)
 
 
 @dataclass(slots=True)
@@ -351,6 +364,7 @@ class Bounds:
     that closes its producer and takes a new one goes on from where it was told that it is, and asks the group nothing.
     With `looks_first` an administrator aborts by hand what no coordinator lists, and nothing else. With `restarts` an
     instance that is fenced is started anew by whoever supervises it, and begins its transaction again (see ``epochs``).
+    With `replicated` a record is in a log before the other replicas have it (see ``replicas``).
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -371,6 +385,7 @@ class Bounds:
     keeps_position: int = 0
     looks_first: int = 0
     restarts: int = 0
+    replicated: int = 0
 
 
 @dataclass(slots=True)
