@@ -36,6 +36,7 @@ NO_LEVER |= {
     "plain_commit": "offsets are committed in transactions",
     "hanging_transaction": "nobody aborts by hand",
     "stale_lookup": "no look-up is stale",
+    **dict.fromkeys(("cut_transaction", "cut_offsets", "cut_batches"), "every append is replicated"),
     "all_comes_to_an_end": "a partition without a leader has one replica",
 }
 """Scenarios that the live system has no levers for, and what is said."""

@@ -25,6 +25,7 @@ KIP98 = frozenset(
         *("duplicate_check", "sequence_check", "epoch_fencing", "markers_before_completion", "reload_drives_markers"),
         *("leader_reads_log", "init_raises_epoch", "skipping_ends", "only_idle_ids_expire", "stable_bound"),
         *("aborted_list", "fence_bump", "strict_end", "marker_coordinator_epoch", "marker_waits_for_leader"),
+        *("answers_wait", "watermark_bound", "stable_waits_for_marker", "cut_log_reloads"),
     }
 )
 """§11.2, kip98: the base that every release has."""

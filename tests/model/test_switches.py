@@ -18,6 +18,7 @@ from zombieproof.model.decisions import (
     offset_fetch,
     produce,
     producer_client,
+    replication,
     transaction_timeout,
     transactional_id_expiration,
     transition,
@@ -167,6 +168,10 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         Row.Y1,
         Row.Y2,
     ),
+    "answers_wait": (lambda rules: replication.is_everywhere(3, 4, rules), False, True),
+    "watermark_bound": (lambda rules: replication.readable_end(3, 4, rules), 3, 4),
+    "stable_waits_for_marker": (lambda rules: replication.holds_back(3, 3, rules), True, False),
+    "cut_log_reloads": (replication.reloads_when_cut, True, False),
     "stable_bound": (lambda rules: fetch.fetch_bound(Isolation.READ_COMMITTED, 10, 4, rules), 4, 10),
     "kip360": (
         lambda rules: init_producer_id.decide_init_producer_id(txn(), ask(producer_epoch=6), rules, NONE).row,

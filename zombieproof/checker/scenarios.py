@@ -48,6 +48,7 @@ from zombieproof.checker.transactions.scenarios.operators import HANGING_TRANSAC
 from zombieproof.checker.transactions.scenarios.progress import ALL_COMES_TO_AN_END, MUTUAL_FENCING
 from zombieproof.checker.transactions.scenarios.reader import READER
 from zombieproof.checker.transactions.scenarios.refused import REFUSED_BATCH
+from zombieproof.checker.transactions.scenarios.replication import CUT_BATCHES, CUT_OFFSETS, CUT_TRANSACTION
 from zombieproof.checker.transactions.scenarios.resumed import RESUMED_COMMIT
 from zombieproof.checker.transactions.scenarios.takeover import (
     CRASH_AND_RESTART,
@@ -93,6 +94,9 @@ SCENARIOS: Mapping[str, Scenario] = {
         HANGING_TRANSACTION,
         STALE_LOOKUP,
         LATE_OFFSET_COMMIT,
+        CUT_TRANSACTION,
+        CUT_OFFSETS,
+        CUT_BATCHES,
         EPOCH_EXHAUSTION,
         ROTATION_FAILOVER,
         ID_EXPIRATION,

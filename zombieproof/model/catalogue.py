@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from zombieproof.model import durability as d
 from zombieproof.model import endings as e
 from zombieproof.model import progress as g
 from zombieproof.model import promises as p
@@ -211,6 +212,18 @@ CATALOGUE: tuple[Guarantee, ...] = (
     ),
     _of_states(p.a_reader_misses_nothing_committed, "reference §12.1 (i)", "skipping_never_ends"),
     _of_states(p.both_readers_agree, "reference §6", "the_broker_lists_no_aborted_transactions"),
+    _of_states(
+        d.what_was_acknowledged_stays_in_the_log,
+        "reference §3.5, §4.1 (O10); DelayedProduce",
+        "the_leader_answers_when_it_has_appended",
+        live=False,
+    ),
+    _of_states(
+        d.nothing_that_was_read_is_lost,
+        "reference §3.6; ReplicaManager.readFromLog",
+        "readers_read_to_the_end_of_the_log",
+        live=False,
+    ),
     # ---- at rest, in states
     _at_rest(
         e.a_decided_transaction_is_complete,
@@ -268,6 +281,9 @@ CATALOGUE: tuple[Guarantee, ...] = (
     _witness(w.an_answer_comes_behind_a_marker),
     _witness(w.a_coordinator_has_used_up_a_block),
     _witness(w.a_new_coordinator_hands_out_producer_ids),
+    _witness(d.a_record_is_not_replicated),
+    _witness(d.a_marker_holds_the_stable_offset_back),
+    _witness(d.an_election_loses_records),
     # ---- in recordings, the ones that explain most first: findings are reported in this order
     _of_recordings(
         "every_listed_partition_has_its_marker",

@@ -98,6 +98,27 @@ class Rules:
         source="KIP-98",
         row="§3.7",
     )
+    answers_wait: int = switch(
+        "who waits for all replicas in sync is answered when the high watermark has passed the record",
+        since="0.11.0",
+        source="KAFKA-50",
+        row="§3.5, O10",
+    )
+    watermark_bound: int = switch(
+        "consumers read nothing above the high watermark", since="0.11.0", source="KAFKA-50", row="§3.6"
+    )
+    stable_waits_for_marker: int = switch(
+        "a transaction that has ended is stable only when its marker is replicated",
+        since="0.11.0",
+        source="KIP-98",
+        row="§3.6",
+    )
+    cut_log_reloads: int = switch(
+        "a replica whose log is cut knows of producers what the rest of its log says",
+        since="0.11.0",
+        source="KIP-98",
+        row="§3.7",
+    )
     init_raises_epoch: int = switch(
         "InitProducerId raises the epoch of a producer id that is in use", since="0.11.0", source="KIP-98", row="I11C"
     )

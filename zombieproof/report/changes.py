@@ -97,7 +97,7 @@ def _fates(before: State, after: State) -> Iterator[str]:
     for p, (old, new) in enumerate(zip(before.partitions, after.partitions, strict=True)):
         decided = dict.fromkeys(
             (int(new.log[offset].label), fate(new, offset))
-            for offset in range(old.end)
+            for offset in range(min(old.end, new.end))
             if is_data(new.log[offset].kind) and fate(old, offset) != fate(new, offset)
         )
         for label, outcome in decided:

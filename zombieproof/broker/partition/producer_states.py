@@ -324,8 +324,10 @@ class ProducerStates:
     def on_high_watermark(self, high_watermark: int) -> None:
         """Everything below `high_watermark` is replicated: transactions that have ended there are stable."""
         if self._unreplicated:
-            left = self._unreplicated.items()
-            self._unreplicated = {first: end for first, end in left if not offsets.is_settled(end, high_watermark)}
+            left, rules = self._unreplicated.items(), self.rules
+            self._unreplicated = {
+                first: end for first, end in left if not offsets.is_settled(end, high_watermark, rules)
+            }
 
     def on_log_start(self, log_start: int) -> None:
         """Everything below `log_start` is gone; producers are remembered all the same."""
@@ -359,7 +361,7 @@ class ProducerStates:
         Where memory ends at `log_end` already it is kept as it is.
         """
         self.snapshots.keep_between(log_start + 1, log_end)
-        if self.map_end_offset == log_end:
+        if self.map_end_offset == log_end or not forgetting.reloads_when_cut(self.rules):
             self.on_log_start(log_start)
             return
         self.reload(log_start)

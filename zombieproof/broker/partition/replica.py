@@ -167,7 +167,7 @@ class Replica:
         return self._clock.now_ms()
 
     def _reach(self) -> offsets.Reach:
-        return offsets.Reach(self.log.start_offset, self.high_watermark, self.log.end_offset)
+        return offsets.reach_of(self.log.start_offset, self.high_watermark, self.log.end_offset, self.producers.rules)
 
     # ---------------------------------------------------------------- roles
 

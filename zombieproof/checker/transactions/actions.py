@@ -18,6 +18,7 @@ from zombieproof.checker.transactions import (
     questions_under_way,
     reader_actions,
     replicas,
+    replication,
     replies,
 )
 from zombieproof.checker.transactions.action_kinds import (
@@ -51,7 +52,7 @@ def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
     if kind in KINDS_BETWEEN_BROKERS:
         return _between_brokers(state, setup, trail, kind, i)
     if kind in KINDS_ON_REPLICAS:
-        return kind == Action.REPLICATE and replicas.replicate(state, i)
+        return replication.act(state, setup, trail, kind, i)
     if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE:
         return _handle_message(state, setup, trail, kind, i)
     if kind in (Action.READ_ONE, Action.READ_ALL):
@@ -76,6 +77,8 @@ def _handle_message(state: State, setup: Setup, trail: Trail, kind: int, i: int)
     message = state.messages[i]
     if message.kind == Kind.EMPTY or _repeats(state, i):
         return False
+    if len(state.replicas) > 0 and replicas.is_waiting(message):
+        return replication.act_on_waiting(state, setup, trail, kind, i)
     if message.stage in (Stage.APPENDING, Stage.WAITING) and kind != Action.GIVE_UP:
         return False
     if kind == Action.DELIVER:
@@ -161,6 +164,9 @@ def _at_leader(state: State, setup: Setup, trail: Trail, i: int, lost: bool) -> 
         error = partition_actions.receive(state, setup, trail, message)
     if error != partition_actions.WAITS:
         replies.reply(state, setup, trail, i, error, lost)
+    elif replicas.is_waiting(message):
+        if lost:
+            replication.forget_answer(state, message)
     elif queue:
         questions_under_way.ask(state, setup, trail, i, lost)
     return True

@@ -5,7 +5,7 @@ when only abort is left, and stops for good when it is fenced. A *zombie* is not
 goes on while a newer one has the same transactional id.
 """
 
-from zombieproof.checker.transactions import client_batches, network
+from zombieproof.checker.transactions import client_batches, network, replicas
 from zombieproof.checker.transactions.client_batches import host_of
 from zombieproof.checker.transactions.state import (
     OFFSETS,
@@ -127,6 +127,8 @@ def _reads_committed_offset(state: State, setup: Setup, trail: Trail, client: Cl
     for pid in range(PRODUCER_IDS):
         if state.group.pending[pid].state == PendingOffsetsState.PENDING:
             pending += 1
+    if not replicas.is_everywhere(state, setup, OFFSETS):
+        return False
     if not is_read(Asked(True, setup.rules.kip447_stable == 1, pending, True), setup.rules, trail).is_shown:
         return False
     client.generation = state.group.generation

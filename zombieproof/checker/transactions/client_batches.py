@@ -132,7 +132,8 @@ def handle(state: State, setup: Setup, trail: Trail, message: Message, error: in
     )
     if trail.producer.fate == Fate.REPEATED:
         network.ask_again(message)
-        if setup.budget.refused > 0:
+        if setup.budget.refused > 0 and error != Error.NOT_LEADER_OR_FOLLOWER:
+            # A leader that has lost its office says so of all that are under way to it.
             _fall_behind(state, message)
     else:
         if trail.producer.fate == Fate.STORED:

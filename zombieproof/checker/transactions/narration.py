@@ -1,5 +1,6 @@
 """An action in words: who does what, and where a message arrives."""
 
+from zombieproof.checker.transactions import replicas
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
@@ -141,6 +142,8 @@ def marker_name(message: Message) -> str:
 def arrival(state: State, setup: Setup, message: Message) -> str:
     """A message and where it arrives."""
     p = message.partition
+    if replicas.is_waiting(message):
+        return _answer_of_log(state, setup, message)
     if message.kind != Kind.MARKER and message.stage == Stage.TO_COORDINATOR:
         asked = coordinator_name(state, setup, message.node)
         what = message_name(message, setup, to=False)
@@ -160,6 +163,18 @@ def arrival(state: State, setup: Setup, message: Message) -> str:
     return f"{message_name(message, setup, to=False)} arrives at {place}"
 
 
+def _answer_of_log(state: State, setup: Setup, message: Message) -> str:
+    """Whoever waited for the other replicas is answered."""
+    what = message_name(message, setup, to=False)
+    if message.kind == Kind.MARKER:
+        return (
+            f"the answer to {what}, which all replicas have, arrives at {coordinator_name(state, setup, message.node)}"
+        )
+    if setup.bounds.answers_travel == 1:
+        return f"{leader_name(message.partition)} answers {what}, which all replicas have"
+    return f"the answer to {what}, which all replicas have, arrives at {client_name(message.client)}"
+
+
 def _message_action(state: State, setup: Setup, kind: int, message: Message) -> str:
     what = message_name(message, setup)
     sender = "its coordinator" if message.kind == Kind.MARKER else client_name(message.client)
@@ -176,6 +191,8 @@ def _message_action(state: State, setup: Setup, kind: int, message: Message) -> 
         return f"the answer {Error(message.error).name} to {what} is lost, and {sender} sends it again"
     if message.answered:
         return f"the answer {Error(message.error).name} to {what} arrives at {sender}"
+    if kind == Action.LOSE_ANSWER and replicas.is_waiting(message):
+        return f"{sender} waits no longer for the answer to {what}, and sends it again"
     arrives = arrival(state, setup, message)
     if kind == Action.LOSE_ANSWER:
         return f"{arrives}; the answer to {sender} is lost, and {sender} sends it again"

@@ -1,9 +1,10 @@
 """What a partition leader does: verify, append, end a transaction, and come back from its log.
 
-A record that is appended counts as replicated (``omissions``): what a leader answers survives every change of leader.
+A record that is appended counts as replicated, but where a scenario asks for more (``replicas``): so what a leader
+answers survives every change of leader.
 """
 
-from zombieproof.checker.transactions import marker_actions, network
+from zombieproof.checker.transactions import marker_actions, network, replicas
 from zombieproof.checker.transactions.moves import note_answer
 from zombieproof.checker.transactions.state import (
     LOG,
@@ -134,7 +135,7 @@ def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard
     if not trail.leader.appends:
         if trail.leader.error != Error.NONE and message.kind == Kind.TXN_OFFSET_COMMIT:
             return _refuse_offset(state, setup, trail, message.producer_id)
-        return int(trail.leader.error)
+        return _answer(state, setup, message, int(trail.leader.error), int(trail.leader.duplicate_of))
     if partition.end >= LOG:
         state.overflow = Overflow.LOG_END
         return int(Error.NOT_ENOUGH_REPLICAS)
@@ -143,7 +144,14 @@ def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard
     batches.appended(entry, batch, offset, offset, trail.leader.event, setup.rules, trail)
     if message.kind == Kind.TXN_OFFSET_COMMIT:
         _hold_offset(state, trail, message.producer_id, message.value, offset)
-    return int(Error.NONE)
+    return _answer(state, setup, message, int(Error.NONE), offset)
+
+
+def _answer(state: State, setup: Setup, message: Message, error: int, offset: int) -> int:
+    """What is said of a batch: nothing yet (WAITS) if it is in the log at `offset` alone."""
+    if error == Error.NONE and replicas.waits(state, setup, message, offset):
+        return WAITS
+    return error
 
 
 def _write(state: State, message: Message, transactional: bool, offset: int) -> None:
@@ -207,6 +215,8 @@ def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, l
         markers.appended(entry, marker, offset, trail.leader.event, setup.rules, trail.leader, trail)
         if p == OFFSETS:
             _end_offsets(state, trail, message.producer_id, marker.committed)
+        if not lost and replicas.waits(state, setup, message, offset):
+            return True
     if not lost:
         marker_actions.acknowledge(state, setup, trail, message, error)
     return True

@@ -5,6 +5,7 @@ transactional batches back itself. A fetch returns either the next batch or ever
 knows of aborted producers lasts for one fetch (reference §6).
 """
 
+from zombieproof.checker.transactions import replicas
 from zombieproof.checker.transactions.state import LOG, PRODUCER_IDS, Partition, Setup, State, Trail
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, ConsumerState, Isolation, LogEntry
@@ -16,11 +17,10 @@ def fetch(state: State, setup: Setup, trail: Trail, r: int, everything: bool) ->
     """Reader `r` fetches and consumes one batch, or everything up to its bound."""
     if r >= setup.bounds.readers:
         return False
-    partition = state.partitions[0]
     reader = state.readers[r]
     isolation = Isolation.READ_COMMITTED if r == 0 else Isolation.READ_COMMITTED_BUFFERING
-    reach = offsets.Reach(0, int(partition.end), int(partition.end))
-    stable = offsets.readable(offsets.first_undecided(partition.entries), NONE, reach)
+    reach = replicas.reach(state, 0, setup.rules)
+    stable = replicas.stable(state, 0, setup.rules)
     bound = int(offsets.bound_of(isolation, stable, reach, setup.rules))
     if reader.position >= bound:
         return False

@@ -11,7 +11,7 @@ from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 
 def first_unstable_offset(entries: Sequence[ProducerEntry]) -> int:
-    """The first offset of the earliest open transaction of a partition, or NONE (markers count as replicated)."""
+    """The first offset of the earliest open transaction of a partition, or NONE ."""
     first = NONE
     for entry in entries:
         if entry.txn_first_offset != NONE and (first == NONE or entry.txn_first_offset < first):
@@ -24,11 +24,6 @@ def earlier_offset(one: int, other: int) -> int:
     if one == NONE or (other != NONE and other < one):
         return int(other)
     return int(one)
-
-
-def is_replicated(marker_offset: int, high_watermark: int) -> bool:
-    """Whether a transaction that has ended is stable: its marker is below the high watermark (§3.6)."""
-    return marker_offset < high_watermark
 
 
 def not_below_log_start(first_unstable: int, log_start: int) -> int:
