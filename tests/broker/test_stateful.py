@@ -55,6 +55,7 @@ ToCoordinator = InitProducerId | AddPartitionsToTxn | AddOffsetsToTxn | EndTxn
 
 NOT_HERE: Mapping[str, str] = {
     "a_question_waits_only_behind_another": "tests/refinement compares what waits at a leader step by step",
+    "sequences_in_memory_are_the_fold_of_their_log": "tests/refinement compares what a leader remembers step by step",
     "each_input_has_one_committed_output": "nobody consumes here: inputs belong to the conformance tests",
     "no_input_is_passed_over": "nobody consumes here either",
     "what_was_decided_outside_is_not_aborted": "nobody decides outside of Kafka here",

@@ -26,6 +26,8 @@ KIP98 = frozenset(
         *("leader_reads_log", "init_raises_epoch", "skipping_ends", "only_idle_ids_expire", "stable_bound"),
         *("aborted_list", "fence_bump", "strict_end", "marker_coordinator_epoch", "marker_waits_for_leader"),
         *("answers_wait", "watermark_bound", "stable_waits_for_marker", "cut_log_reloads"),
+        *("aborted_list_last", "cleaner_stops_at_stable", "marker_outlives_data", "last_batch_outlives_records"),
+        "snapshot_keeps_open",
     }
 )
 """§11.2, kip98: the base that every release has."""
@@ -35,10 +37,11 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("0.11.0", (), "kip98; cache 1; timeout_bump off"),
     ("1.0 1.1", ("+ timeout_bump", "+ unknown_producer_id"), "cache 5; timeout_bump on; 59"),
     (
-        "2.0 2.1 2.2 2.3 2.4",
+        "2.0 2.1 2.2 2.3",
         ("+ unknown_after_marker", "+ commit_waits_for_load"),
         "§3.3.1: marker-only entry 45 in 1.0, 59 in 2.3; client of 2.0.1: KAFKA-7296",
     ),
+    ("2.4", ("+ producers_outlive_records",), "§3.7: log start; KAFKA-7190, B19"),
     (
         "2.5",
         ("+ kip360", "+ kip447_fence", "+ kip447_stable", "- unknown_producer_id", "- unknown_after_marker"),

@@ -14,6 +14,7 @@ from zombieproof.model.decisions import (
     fetch,
     init_producer_id,
     leave_group,
+    log_cleaning,
     marker_delivery,
     offset_fetch,
     produce,
@@ -173,6 +174,20 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "stable_waits_for_marker": (lambda rules: replication.holds_back(3, 3, rules), True, False),
     "cut_log_reloads": (replication.reloads_when_cut, True, False),
     "stable_bound": (lambda rules: fetch.fetch_bound(Isolation.READ_COMMITTED, 10, 4, rules), 4, 10),
+    "aborted_list_last": (fetch.bound_comes_first, True, False),
+    "cleaner_stops_at_stable": (lambda rules: log_cleaning.end_of_pass(4, 10, rules), 4, 10),
+    "marker_outlives_data": (
+        lambda rules: log_cleaning.fate_of_marker(True, False, True, True, rules),
+        log_cleaning.MarkerFate.STAYS,
+        log_cleaning.MarkerFate.LOSES_IT,
+    ),
+    "last_batch_outlives_records": (
+        lambda rules: log_cleaning.stays_without_records(True, False, rules),
+        True,
+        False,
+    ),
+    "snapshot_keeps_open": (lambda rules: log_cleaning.opened_in_snapshot(40, rules), 40, NONE),
+    "producers_outlive_records": (lambda rules: log_cleaning.outlives_records(39, 40, rules), True, False),
     "kip360": (
         lambda rules: init_producer_id.decide_init_producer_id(txn(), ask(producer_epoch=6), rules, NONE).row,
         Row.I11E,

@@ -74,6 +74,12 @@ NOT_WALKED = {
     "plain_commit": "offsets are committed in transactions",
     "hanging_transaction": "nobody aborts by hand",
     "stale_lookup": "no look-up is stale",
+    "fetches_in_steps": "a fetch has one moment",
+    "cleaned_log": "a fetch has one moment",
+    "cleaned_log_of_version_0": "a fetch has one moment",
+    "cleaned_offsets": "nobody cleans a log",
+    "shortened_log": "a log has one segment",
+    "shortened_for_readers": "a log has one segment",
     "all_comes_to_an_end": "a partition without a leader has one replica",
 }
 """Scenarios of transactions that a twin has no levers for, and what it says."""

@@ -250,12 +250,20 @@ def _refuse_what_goes_not_together(name: str, own: Mapping[str, int]) -> None:
             raise UnknownBound(
                 f"{name}: replicated=1 and {other}={own[other]} are not in one world; leave one of them away", other
             )
+    for one in _AT_LOGS:
+        for other in _TRAVELS:
+            if own.get(one) and own.get(other):
+                raise UnknownBound(
+                    f"{name}: {one}={own[one]} and {other}={own[other]} are not in one world; leave one of them away",
+                    other,
+                )
 
 
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
 _TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks")
 _NOT_ON_REPLICAS = (*_TRAVELS, "plain_commits", "aborts_by_hand")
-_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first", "replicated")
+_AT_LOGS = ("reads_in_steps", "compactions", "snapshots", "retentions")
+_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first", "replicated", "reads_in_steps")
 _CHOICES = (
     "in_flight",
     "may_abort",
@@ -264,10 +272,11 @@ _CHOICES = (
     "keeps_position",
     "looks_first",
     "replicated",
+    "reads_in_steps",
     *_TRAVELS,
 )
-_RESTARTS = "restarts"
-"""A choice that only those scenarios have that name it."""
+_NAMED = ("restarts", "inputs")
+"""Choices that only those scenarios have that name them."""
 RENAMED = {"keep_dead_letters": "keep_refused_copies"}
 """What a bound was called -> what it is called."""
 _OF_RULES = ("epoch_max", "cached_batches")
@@ -277,7 +286,7 @@ Programs = tuple[tuple[tuple[Op, ...], ...], ...]
 
 def _model_of(chosen: Mapping[str, int]) -> Model:
     """The model that has room for what these bounds ask for, and for no more."""
-    if chosen.get("replicated"):
+    if any(map(chosen.get, ("replicated", *_AT_LOGS))):
         return ON_REPLICAS
     return BETWEEN_BROKERS if any(map(chosen.get, _TRAVELS)) else TRANSACTIONS
 
@@ -321,7 +330,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         for of_coordinator in (*_TRAVELS, "failed_appends", "ends_given_up", "resumptions", "stale_lookups"):
             # Without a transactional id nobody asks a coordinator, and producer ids are counted.
             del own[of_coordinator]
-    unknown = set(bounds) - set(own) - {_RESTARTS}
+    unknown = set(bounds) - set(own) - {*_NAMED}
     if unknown:
         renamed = "".join(f"; {old} is called {RENAMED[old]} now" for old in sorted(unknown & set(RENAMED)))
         raise UnknownBound(unknown_bounds(name, unknown, own) + renamed, min(unknown))
@@ -329,8 +338,8 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
 
     def build(base: Rules, chosen: Mapping[str, int]) -> object:
         limits = Bounds(grouped=grouped, readers=readers)
-        for choice in (*_CHOICES, _RESTARTS):
-            setattr(limits, choice, chosen.get(choice, 0))
+        for choice in (*_CHOICES, *_NAMED):
+            setattr(limits, choice, chosen.get(choice, getattr(limits, choice)))
         limits.transactional_id[: len(ids)] = list(ids)
         small = replace(base, **{limit: min(getattr(base, limit), chosen[limit]) for limit in _OF_RULES})
         return setup_of(small, limits, Budget(**{fault: chosen.get(fault, 0) for fault in FAULTS}), programs)

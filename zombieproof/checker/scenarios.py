@@ -6,6 +6,14 @@ from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.spark_sink.scenarios import SPARK_SCENARIOS
 from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
 from zombieproof.checker.transactions.scenarios.between_brokers import PRODUCER_ID_BLOCKS, WAITING_QUESTIONS
+from zombieproof.checker.transactions.scenarios.cleaning import (
+    CLEANED_LOG,
+    CLEANED_LOG_OF_VERSION_0,
+    CLEANED_OFFSETS,
+    FETCHES_IN_STEPS,
+    SHORTENED_FOR_READERS,
+    SHORTENED_LOG,
+)
 from zombieproof.checker.transactions.scenarios.earlier_versions import (
     VERSION_0_CRASH,
     VERSION_0_EXPIRATION,
@@ -84,6 +92,12 @@ SCENARIOS: Mapping[str, Scenario] = {
         APPENDS_UNDER_WAY,
         WAITING_QUESTIONS,
         PRODUCER_ID_BLOCKS,
+        FETCHES_IN_STEPS,
+        CLEANED_LOG,
+        CLEANED_LOG_OF_VERSION_0,
+        CLEANED_OFFSETS,
+        SHORTENED_LOG,
+        SHORTENED_FOR_READERS,
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,

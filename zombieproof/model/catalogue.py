@@ -178,6 +178,12 @@ CATALOGUE: tuple[Guarantee, ...] = (
     ),
     _of_states(p.memory_is_the_fold_of_the_log, "reference §3.7", "a_new_leader_knows_nothing"),
     _of_states(
+        p.sequences_in_memory_are_the_fold_of_their_log,
+        "reference §3.7, §3.8",
+        "the_last_sequence_goes_with_its_record",
+        live=False,
+    ),
+    _of_states(
         p.offsets_in_memory_are_the_fold_of_their_log,
         "reference §4.2; bugs.md OffsetAtomicity",
         "a_refused_commit_takes_along_what_waits",
@@ -284,6 +290,10 @@ CATALOGUE: tuple[Guarantee, ...] = (
     _witness(d.a_record_is_not_replicated),
     _witness(d.a_marker_holds_the_stable_offset_back),
     _witness(d.an_election_loses_records),
+    _witness(w.a_marker_is_appended_behind_the_bound_of_a_fetch),
+    _witness(w.a_fetch_meets_what_the_cleaner_has_left),
+    _witness(w.a_new_leader_reads_a_cleaned_log),
+    _witness(w.a_transaction_is_open_that_begins_below_its_log),
     # ---- in recordings, the ones that explain most first: findings are reported in this order
     _of_recordings(
         "every_listed_partition_has_its_marker",

@@ -333,14 +333,15 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "compaction, retention, segments, disks, producer snapshots",
-        "logs of some records are explored; what a cleaner removes cannot be part of an open transaction",
+        "compaction of each replica by itself, and of records that share a key; disks",
+        "all replicas have what the cleaner has left of one; a record of a data partition has a key of its own, the "
+        "offsets of the group have one; what was written is there after a crash",
         "LogCleaner.java, UnifiedLog.java; reference §3.7, §3.8",
-        "bugs of storage (tier C of the published ones) are not found; a leader that returns knows what its log says",
+        "no fault between the data and the list of a fetch, or between two segments of a pass, is found; no torn write",
         (
-            Absent(Sort.FAULT, "COMPACT"),
+            Absent(Sort.FAULT, "CLEAN_SEGMENT"),
             Absent(Sort.FAULT, "TEAR"),
-            Absent(Sort.FIELD, "log_start", f"{_STATE}.Partition"),
+            Absent(Sort.FIELD, "key", f"{_STATE}.LogRecord"),
         ),
     ),
     Omission(

@@ -20,7 +20,7 @@ from zombieproof.formats.batches import Batch, DataHeader
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Mode, Origin, PartitionEvent
-from zombieproof.statemachines.partition_leader import batches, forgetting, markers, offsets, verification
+from zombieproof.statemachines.partition_leader import batches, cleaning, forgetting, markers, offsets, verification
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects, clear
 
 
@@ -330,7 +330,10 @@ class ProducerStates:
             }
 
     def on_log_start(self, log_start: int) -> None:
-        """Everything below `log_start` is gone; producers are remembered all the same."""
+        """Everything below `log_start` is gone; before Kafka 2.4 so are the producers whose last data was there."""
+        for producer_id, known in list(self._producers.items()):
+            if not cleaning.stays_known(known.entry, log_start, self.rules):
+                del self._producers[producer_id]
         self.on_high_watermark(log_start)
 
     # ---------------------------------------------------------------- forgetting

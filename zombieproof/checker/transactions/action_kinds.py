@@ -6,6 +6,7 @@ from zombieproof.checker.transactions.state import (
     APPENDS,
     CLIENTS,
     IDS,
+    LOG,
     MESSAGES,
     NODES,
     PARTITIONS,
@@ -58,6 +59,10 @@ class Action(IntEnum):
     MISLEAD = 34
     REPLICATE = 35
     TRUNCATE = 36
+    BEGIN_FETCH = 37
+    CLEAN = 38
+    CLOSE_SEGMENT = 39
+    DROP_SEGMENTS = 40
 
 
 AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.TELL_APPEND)
@@ -69,8 +74,11 @@ AT_BLOCKS = (Action.ALLOCATE_BLOCK, Action.LOSE_BLOCK, Action.GIVE_BLOCK, Action
 KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS)
 """What only happens where more than the messages of clients and markers travels."""
 
-KINDS_ON_REPLICAS = (Action.REPLICATE, Action.TRUNCATE)
-"""What only happens where a log is longer than what is replicated of it."""
+AT_LOGS = (Action.CLEAN, Action.CLOSE_SEGMENT, Action.DROP_SEGMENTS)
+"""What becomes of the logs of partitions in time."""
+
+KINDS_ON_REPLICAS = (Action.REPLICATE, Action.TRUNCATE, Action.BEGIN_FETCH, *AT_LOGS)
+"""What only happens where a log is longer than what is replicated of it, is read in steps, or does not stay whole."""
 
 
 def _numbered() -> tuple[tuple[int, int], ...]:
@@ -105,6 +113,10 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         **dict.fromkeys(AT_BLOCKS, NODES),
         Action.REPLICATE: PARTITIONS,
         Action.TRUNCATE: PARTITIONS,
+        Action.BEGIN_FETCH: READERS,
+        Action.CLEAN: PARTITIONS * LOG,
+        Action.CLOSE_SEGMENT: PARTITIONS,
+        Action.DROP_SEGMENTS: PARTITIONS,
     }
     return tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
 
@@ -118,7 +130,7 @@ Those of `KINDS_BETWEEN_BROKERS` come behind all that is in every model, and tho
 FAULTS_BEHIND = (Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.DISCONNECT, Action.LOSE_BLOCK, Action.DOUBLE_BLOCK)
 """What may go wrong where more travels than messages of clients and markers."""
 
-OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD)
+OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD, *AT_LOGS)
 """What else has a budget, and need not happen. An administrator who aborts by hand comes some time: no fault."""
 
 FAULTS: tuple[int, ...] = tuple(

@@ -5,6 +5,7 @@
 
 from zombieproof.checker.transactions import (
     appends_under_way,
+    cleaning_actions,
     client_actions,
     client_answers,
     client_batches,
@@ -29,7 +30,17 @@ from zombieproof.checker.transactions.action_kinds import (
     Action,
 )
 from zombieproof.checker.transactions.causes import has_cause
-from zombieproof.checker.transactions.state import MESSAGES, PRODUCER_IDS, Kind, Message, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.state import (
+    LOG,
+    MESSAGES,
+    PRODUCER_IDS,
+    Kind,
+    Message,
+    Setup,
+    Stage,
+    State,
+    Trail,
+)
 
 
 def step(state: State, action: int, setup: Setup, trail: Trail) -> bool:
@@ -51,17 +62,30 @@ def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
         return client_actions.step(state, setup, trail, i, True)
     if kind in KINDS_BETWEEN_BROKERS:
         return _between_brokers(state, setup, trail, kind, i)
-    if kind in KINDS_ON_REPLICAS:
-        return replication.act(state, setup, trail, kind, i)
     if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE:
         return _handle_message(state, setup, trail, kind, i)
     if kind in (Action.READ_ONE, Action.READ_ALL):
         return reader_actions.fetch(state, setup, trail, i, kind == Action.READ_ALL)
+    if kind in KINDS_ON_REPLICAS:
+        return _on_replicas(state, setup, trail, kind, i)
     if kind == Action.CRASH:
         return client_actions.crash(state, i)
     if kind >= Action.COMMIT_PLAINLY:
         return _outside(state, setup, trail, kind, i)
     return faults.inject(state, setup, trail, kind, i)
+
+
+def _on_replicas(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
+    """What is replicated, fetches that are read in steps, and what becomes of logs in time."""
+    if kind in (Action.REPLICATE, Action.TRUNCATE):
+        return replication.act(state, setup, trail, kind, i)
+    if kind == Action.BEGIN_FETCH:
+        return reader_actions.begin_fetch(state, setup, i)
+    if kind == Action.CLEAN:
+        return cleaning_actions.clean(state, setup, i // LOG, i % LOG + 1)
+    if kind == Action.CLOSE_SEGMENT:
+        return cleaning_actions.close_segment(state, setup, i)
+    return cleaning_actions.drop_segments(state, setup, i)
 
 
 def _outside(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:

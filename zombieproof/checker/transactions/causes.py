@@ -33,6 +33,8 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
         return state.nodes[1 - state.coordinator].believes
     if kind == Action.ELECT:
         return _is_leaderless(state)
+    if kind >= Action.BEGIN_FETCH:
+        return _has_cause_on_replicas(state, kind, setup)
     if kind >= Action.REPLICATE:
         return len(state.replicas) > 0 and (kind == Action.REPLICATE or budget.truncations > 0)
     if kind >= Action.REFUSE:
@@ -106,6 +108,17 @@ def _has_cause_between_brokers(state: State, kind: int) -> bool:
     if kind == Action.DOUBLE_BLOCK:
         return len(state.blocks) > 0 and budget.doubled > 0
     return kind in AT_BLOCKS and len(state.blocks) > 0
+
+
+def _has_cause_on_replicas(state: State, kind: int, setup: Setup) -> bool:
+    budget = state.budget
+    if kind == Action.BEGIN_FETCH:
+        return len(state.fetches) > 0 and setup.bounds.reads_in_steps == 1
+    if kind == Action.CLEAN:
+        return len(state.remains) > 0 and budget.compactions > 0
+    if kind == Action.CLOSE_SEGMENT:
+        return len(state.remains) > 0 and budget.snapshots > 0
+    return len(state.remains) > 0 and budget.retentions > 0
 
 
 def worth_trying(state: State, setup: Setup, part: int) -> int:

@@ -77,6 +77,9 @@ def _forgets(state: State, setup: Setup, message: Message) -> bool:
     """Whether the leader may come to know nothing of a producer: it forgets, or its successor does not read the log."""
     budget = state.budget
     changes = budget.leader_changes > 0 or budget.leaderless > 0 or not state.partitions[message.partition].leader
+    given = setup.budget
+    if given.compactions > 0 or given.snapshots > 0 or given.retentions > 0:
+        return True
     return budget.forgotten > 0 or (changes and not reads_its_log(setup.rules))
 
 

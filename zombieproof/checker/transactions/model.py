@@ -14,16 +14,21 @@ from zombieproof.checker.transactions.order import ORDER
 from zombieproof.checker.transactions.state import (
     APPENDS,
     CLIENTS,
+    LOG,
     NODES,
     OPS,
     PARTITIONS,
     PRODUCER_IDS,
+    READERS,
     TXNS,
     Allocation,
     Bounds,
     Budget,
+    FetchUnderWay,
     Op,
     Overflow,
+    ProducerSnapshot,
+    Remains,
     Replica,
     Setup,
     State,
@@ -76,8 +81,12 @@ def initial_state(setup: Setup) -> State:
         state.blocks = [ProducerIdBlocks() for _ in range(NODES)]
         state.allocations = [Allocation() for _ in range(NODES)]
         state.given = [0] * PRODUCER_IDS
-    if setup.bounds.replicated == 1:
-        state.replicas = [Replica() for _ in range(PARTITIONS)]
+    if is_on_replicas(setup.bounds, setup.budget):
+        replicated = 0 if setup.bounds.replicated == 1 else LOG
+        state.replicas = [Replica(high_watermark=replicated) for _ in range(PARTITIONS)]
+        state.fetches = [FetchUnderWay() for _ in range(READERS)]
+        state.remains = [Remains() for _ in range(PARTITIONS)]
+        state.snapshots = [ProducerSnapshot() for _ in range(PARTITIONS)]
     if setup.bounds.id_blocks > 0:
         for node in range(NODES):
             id_blocks.start(state, node)
@@ -87,6 +96,12 @@ def initial_state(setup: Setup) -> State:
 def travels(bounds: Bounds) -> bool:
     """Whether more is under way than messages of clients and markers."""
     return bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
+
+
+def is_on_replicas(bounds: Bounds, budget: Budget) -> bool:
+    """Whether logs are longer than what is replicated of them, are read in steps, or do not stay whole."""
+    cleans = budget.compactions > 0 or budget.snapshots > 0 or budget.retentions > 0
+    return bounds.replicated == 1 or bounds.reads_in_steps == 1 or cleans
 
 
 def bound_hit(state: State, setup: Setup) -> int:
@@ -147,6 +162,11 @@ ON_REPLICAS = replace(
     name="transactions_on_replicas",
     actions=len(ACTIONS),
     faults=frozenset(FAULTS),
-    sizes={(State, "replicas"): PARTITIONS},
+    sizes={
+        (State, "replicas"): PARTITIONS,
+        (State, "fetches"): READERS,
+        (State, "remains"): PARTITIONS,
+        (State, "snapshots"): PARTITIONS,
+    },
 )
-"""The same with room for how far each log is replicated; what happens between brokers has no cause here."""
+"""The same with room for how far each log is replicated, and what is left of it; nothing happens between brokers."""

@@ -1,10 +1,11 @@
 """An action in words: who does what, and where a message arrives."""
 
 from zombieproof.checker.transactions import replicas
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
+from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, AT_LOGS, Action
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.state import (
+    LOG,
     NODES,
     OFFSETS,
     PRODUCER_IDS,
@@ -73,6 +74,10 @@ def describe(state: State, action: int, setup: Setup) -> str:
     if kind == Action.DISCONNECT:
         p, asked = i // NODES, coordinator_name(state, setup, i % NODES)
         return f"the connection of {leader_name(p)} to {asked} breaks while it waits for an answer"
+    if kind in AT_LOGS:
+        return _at_log(state, kind, i)
+    if kind == Action.BEGIN_FETCH:
+        return _begin_fetch(state, setup, i)
     return _fault(setup, kind, i)
 
 
@@ -284,3 +289,18 @@ def _fault(setup: Setup, kind: int, i: int) -> str:
         Action.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {i % PRODUCER_IDS}",
     }
     return words[Action(kind)]
+
+
+def _begin_fetch(state: State, setup: Setup, r: int) -> str:
+    if setup.rules.aborted_list_last == 0:
+        return f"a fetch of {READERS[r]} gets its list of aborted transactions, and nothing else yet"
+    return f"a fetch of {READERS[r]} gets its bound, and reads nothing yet"
+
+
+def _at_log(state: State, kind: int, i: int) -> str:
+    if kind == Action.CLEAN:
+        return f"the cleaner goes over {partition_name(i // LOG)} below offset {i % LOG + 1}"
+    if kind == Action.CLOSE_SEGMENT:
+        end = state.partitions[i].end
+        return f"a segment of {partition_name(i)} is closed, and a snapshot of its producers is kept at offset {end}"
+    return f"retention drops what {partition_name(i)} has below offset {state.snapshots[i].offset}"

@@ -1,6 +1,7 @@
 """How far each log is replicated, where a scenario asks for it: the high watermark, and what lies above it.
 
-Without `Bounds.replicated` a record is at every replica as soon as it is in the log. With it the replicas get it one
+Without `Bounds.replicated` a record is at every replica as soon as it is in the log: where there is room for
+high watermarks all the same, they are as far as a log can be. With it the replicas get it one
 record after the other, and until then whoever waits for all of them is not answered (`Stage.REPLICATING`). What is read
 is bounded by what is replicated, and a transaction that ended is not stable before its marker is (reference §3.6).
 
@@ -14,11 +15,16 @@ from zombieproof.model.vocabulary import NONE, LogEntry
 from zombieproof.statemachines.partition_leader import acknowledging, markers, offsets
 
 
+def start_of(state: State, p: int) -> int:
+    """Where the log of a partition begins."""
+    return int(state.remains[p].start) if len(state.remains) > 0 else 0
+
+
 def high_watermark(state: State, p: int) -> int:
     """Up to where a partition's log is replicated."""
     if len(state.replicas) == 0:
         return int(state.partitions[p].end)
-    return int(state.replicas[p].high_watermark)
+    return min(int(state.replicas[p].high_watermark), int(state.partitions[p].end))
 
 
 def replicate(state: State, p: int) -> bool:
@@ -65,7 +71,7 @@ def is_everywhere(state: State, setup: Setup, p: int) -> bool:
 
 def reach(state: State, p: int, rules: Rules) -> offsets.Reach:
     """What there is of a partition's log for a reader."""
-    return offsets.reach_of(0, high_watermark(state, p), int(state.partitions[p].end), rules)
+    return offsets.reach_of(start_of(state, p), high_watermark(state, p), int(state.partitions[p].end), rules)
 
 
 def stable(state: State, p: int, rules: Rules) -> offsets.Readable:

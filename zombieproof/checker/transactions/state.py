@@ -236,6 +236,42 @@ class Reader:
 
 
 @dataclass(slots=True)
+class FetchUnderWay:
+    """A reader's fetch between its two moments: its `bound`, NONE before it has one.
+
+    `listed` is a mask of markers: what the list tells of, where it was taken before the bound.
+    """
+
+    under_way: bool = False
+    bound: int = integer(NONE)
+    listed: int = integer(0, width="u1")
+
+
+@dataclass(slots=True)
+class Remains:
+    """What cleaner and retention have left of a partition's log, which begins at `start`; masks of offsets.
+
+    `gone`: nothing is left of the batch; `empty`: its records are gone. `under_horizon`: markers of which a pass has
+    met no batch; `unlisted`: those that the index of aborted transactions has no more. The log itself has everything
+    still, so that promises can be judged by what was written; nobody reads what is not left.
+    """
+
+    start: int = 0
+    gone: int = integer(0, width="u1")
+    empty: int = integer(0, width="u1")
+    under_horizon: int = integer(0, width="u1")
+    unlisted: int = integer(0, width="u1")
+
+
+@dataclass(slots=True)
+class ProducerSnapshot:
+    """What was known of the producers of a partition at `offset`, where a segment begins; NONE: there is none."""
+
+    offset: int = integer(NONE)
+    entries: list[CheckedEntry] = array(CheckedEntry, PRODUCER_IDS)
+
+
+@dataclass(slots=True)
 class LabelFacts:
     """What became of one label: asked 1 commit, 2 abort; result, which the application got, and decided likewise.
 
@@ -292,6 +328,9 @@ class Budget:
     aborts_by_hand: int = 0
     stale_lookups: int = 0
     truncations: int = 0
+    compactions: int = 0
+    snapshots: int = 0
+    retentions: int = 0
 
 
 @dataclass(slots=True)
@@ -350,6 +389,9 @@ class State:
     allocations: list[Allocation] = array(Allocation, 0)
     given: list[int] = array(int, 0)
     replicas: list[Replica] = array(Replica, 0)
+    fetches: list[FetchUnderWay] = array(FetchUnderWay, 0)
+    remains: list[Remains] = array(Remains, 0)
+    snapshots: list[ProducerSnapshot] = array(ProducerSnapshot, 0)
 
 
 @dataclass(slots=True)
@@ -365,6 +407,7 @@ class Bounds:
     With `looks_first` an administrator aborts by hand what no coordinator lists, and nothing else. With `restarts` an
     instance that is fenced is started anew by whoever supervises it, and begins its transaction again (see ``epochs``).
     With `replicated` a record is in a log before the other replicas have it (see ``replicas``).
+    With `reads_in_steps` a fetch takes its bound at one time, and reads at another one.
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -386,6 +429,7 @@ class Bounds:
     looks_first: int = 0
     restarts: int = 0
     replicated: int = 0
+    reads_in_steps: int = 0
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ def tasks(state: State, action: int, setup: Setup) -> int:
     kind, i = ACTIONS[action][0], ACTIONS[action][1]
     if kind in (Action.STEP, Action.ABORT_INSTEAD):
         return 1 + i
-    if kind in (Action.READ_ONE, Action.READ_ALL):
+    if kind in (Action.READ_ONE, Action.READ_ALL, Action.BEGIN_FETCH):
         return FIRST_READER + i
     if kind == Action.RESIGN:
         return FIRST_NODE + i

@@ -51,6 +51,15 @@ def fetch_bound(isolation: int, high_watermark: int, last_stable: int, rules: Ru
     return int(last_stable) if stable else int(high_watermark)
 
 
+def bound_comes_first(rules: Rules) -> bool:
+    """Whether a fetch takes its bound before it reads, and the list of aborted transactions behind that.
+
+    So everything below its bound is decided and listed by then. The other way round, what is aborted between the two
+    lies below the bound, and the list does not tell of it (KAFKA-5376).
+    """
+    return rules.aborted_list_last == 1
+
+
 def is_due(has_error: bool, bytes_read: int, min_bytes: int, waited_ms: int, max_wait_ms: int) -> bool:
     """Whether a fetch is answered now, and does not wait for more (``DelayedFetch.tryComplete``)."""
     return has_error or bytes_read >= min_bytes or waited_ms >= max_wait_ms

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from zombieproof.model.decisions.fetch import (
+    bound_comes_first,
     earlier_offset,
     epoch_meant,
     error_of_fetch,
@@ -98,6 +99,11 @@ def fetch(offset: int, isolation: int, stable: Readable, reach: Reach, rules: Ru
         return Fetch(error, NONE, False, NONE)
     lists = lists_aborted(isolation)
     return Fetch(error, bound_of(isolation, stable, reach, rules), lists, reach.log_end)
+
+
+def takes_bound_first(rules: Rules) -> bool:
+    """Of the two moments of a fetch: whether its bound belongs to the first one, and its list to the second."""
+    return bound_comes_first(rules)
 
 
 def meant(said_epoch: int) -> int:
