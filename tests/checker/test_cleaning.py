@@ -1,5 +1,6 @@
 """Fetches in steps, the cleaner, snapshots and retention, step by step where a scenario has them."""
 
+import copy
 from collections.abc import Sequence
 
 import pytest
@@ -17,6 +18,7 @@ from zombieproof.model.promises import (
     sequences_in_memory_are_the_fold_of_their_log,
 )
 from zombieproof.model.vocabulary import NONE, LogEntry
+from zombieproof.report.cleaning import of_logs
 
 D, C, A, F = LogEntry.DATA, LogEntry.COMMIT, LogEntry.ABORT, LogEntry.OFFSET
 Written = tuple[LogEntry, int, int, int]
@@ -265,3 +267,24 @@ def test_what_happens_is_told(kind: Action, i: int, off: tuple[str, ...], words:
     state, setup = begun("shortened_log", off=off)
     write(state, setup, 0, *OPEN)
     assert words in describe(state, ACTIONS.index((int(kind), i)), setup)
+
+
+def told(state: State, setup: Setup, kind: Action, i: int) -> list[str]:
+    """What is said to come of an action."""
+    before = copy.deepcopy(state)
+    take(state, setup, kind, i)
+    return list(of_logs(before, state))
+
+
+def test_what_is_not_there_any_more_is_told() -> None:
+    state, setup = begun("shortened_log", compactions=2)
+    write(state, setup, 0, *ABORTED, (D, 0, 1, 0), (C, 0, 2, 0))
+    state.partitions[0].log[0].label = 1
+    assert told(state, setup, Action.CLEAN, 3) == [
+        "p0 has nothing left at offset 0: data of A.1 (producer 0, epoch 0, sequence 0)"
+    ]
+    assert told(state, setup, Action.CLEAN, 3) == [
+        "p0 has no batch before the marker at offset 1: the next pass takes it"
+    ]
+    take(state, setup, Action.CLOSE_SEGMENT)
+    assert told(state, setup, Action.DROP_SEGMENTS, 0) == ["the log of p0 begins at offset 4"]

@@ -78,7 +78,7 @@ COUNTED: Final[Mapping[str, Counted]] = {
     "kip939": Counted("delayed_commit", 898),
     "aborted_list_last": Counted("fetches_in_steps", 1_714),
     "cleaner_stops_at_stable": Counted("cleaned_offsets", 3_666),
-    "marker_outlives_data": Counted("cleaned_log", 818),
+    "marker_outlives_data": Counted("cleaned_log", 83_092),
     "last_batch_outlives_records": Counted("cleaned_log_of_version_0", 1_312),
     "snapshot_keeps_open": Counted("shortened_log", 7_123),
     "producers_outlive_records": Counted("shortened_for_readers", 1_180),

@@ -10,6 +10,7 @@ from zombieproof.checker.transactions.narration import READERS, client_name, id_
 from zombieproof.checker.transactions.state import OFFSETS, TXNS, Kind, LogRecord, Message, Node, Partition, State
 from zombieproof.model.promises import fate, is_data, no_input_is_passed_over
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, ProducerState, TransactionState
+from zombieproof.report.cleaning import of_logs
 from zombieproof.report.states import (
     FATES,
     bits,
@@ -34,6 +35,7 @@ def at_brokers(before: State, after: State) -> tuple[str, ...]:
     return (
         *_appended(before, after),
         *_fates(before, after),
+        *of_logs(before, after),
         *_orphans(before, after),
         *_ids(before, after),
         *_decided_again(before, after),

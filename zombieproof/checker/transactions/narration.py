@@ -1,7 +1,14 @@
 """An action in words: who does what, and where a message arrives."""
 
 from zombieproof.checker.transactions import replicas
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, AT_LOGS, Action
+from zombieproof.checker.transactions.action_kinds import (
+    ACTIONS,
+    AT_APPENDS,
+    AT_BLOCKS,
+    AT_LOGS,
+    KINDS_BETWEEN_BROKERS,
+    Action,
+)
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.state import (
@@ -67,6 +74,8 @@ def describe(state: State, action: int, setup: Setup) -> str:
         return _message_action(state, setup, kind, state.messages[i])
     if kind in (Action.RESIGN, Action.TIME_OUT, Action.FAIL_OVER, Action.DEPOSE, Action.EXPIRE):
         return _fault_of_coordinator(state, setup, kind, i)
+    if kind in KINDS_BETWEEN_BROKERS and len(state.appends) == 0:
+        return "nothing is under way between brokers"
     if kind in AT_APPENDS:
         return _at_append(state, setup, kind, i)
     if kind in AT_BLOCKS:

@@ -38,11 +38,12 @@ FETCHES_IN_STEPS = transaction_scenario(
 
 CLEANED_LOG = transaction_scenario(
     "cleaned_log",
-    "The cleaner goes over a partition while a producer aborts a transaction and commits the next one, and while a "
-    "fetch is under way: what was aborted goes, and its marker is to follow. The leader changes; its successor has "
-    "copied what is left. Neither a reader nor a leader misses anything by that.",
-    (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)),),
-    distinct=630,
+    "The cleaner goes over a partition while one producer aborts a transaction and commits the next one, another one "
+    "commits its own, and a fetch is under way: what was aborted goes, and its marker is to follow. The leader "
+    "changes; its successor has copied what is left. Neither a reader nor a leader misses anything by that.",
+    (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
+    ids=(0, 1),
+    distinct=40_308,
     always=(
         *ALWAYS,
         "sequences_in_memory_are_the_fold_of_their_log",
@@ -71,6 +72,13 @@ CLEANED_LOG = transaction_scenario(
             breaks="memory_is_the_fold_of_the_log",
             steps=13,
             bounds={"compactions": 3},
+            known=EMPTY_MARKERS,
+        ),
+        Mutant(
+            "who_knows_nothing_fences_nobody",
+            breaks="epochs_never_go_down",
+            steps=15,
+            bounds={"compactions": 3, "deposed": 1},
             known=EMPTY_MARKERS,
         ),
     ),
