@@ -43,6 +43,7 @@ NO_LEVER |= {
     "cleaned_offsets": "nobody cleans a log",
     "shortened_log": "a log has one segment",
     "shortened_for_readers": "a log has one segment",
+    "shortened_for_a_producer": "a log has one segment",
     "all_comes_to_an_end": "a partition without a leader has one replica",
 }
 """Scenarios that the live system has no levers for, and what is said."""

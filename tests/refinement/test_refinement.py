@@ -80,6 +80,7 @@ NOT_WALKED = {
     "cleaned_offsets": "nobody cleans a log",
     "shortened_log": "a log has one segment",
     "shortened_for_readers": "a log has one segment",
+    "shortened_for_a_producer": "a log has one segment",
     "all_comes_to_an_end": "a partition without a leader has one replica",
 }
 """Scenarios of transactions that a twin has no levers for, and what it says."""

@@ -11,6 +11,7 @@ from zombieproof.checker.transactions.scenarios.cleaning import (
     CLEANED_LOG_OF_VERSION_0,
     CLEANED_OFFSETS,
     FETCHES_IN_STEPS,
+    SHORTENED_FOR_A_PRODUCER,
     SHORTENED_FOR_READERS,
     SHORTENED_LOG,
 )
@@ -98,6 +99,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         CLEANED_OFFSETS,
         SHORTENED_LOG,
         SHORTENED_FOR_READERS,
+        SHORTENED_FOR_A_PRODUCER,
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,

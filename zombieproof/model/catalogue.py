@@ -294,6 +294,7 @@ CATALOGUE: tuple[Guarantee, ...] = (
     _witness(w.a_fetch_meets_what_the_cleaner_has_left),
     _witness(w.a_new_leader_reads_a_cleaned_log),
     _witness(w.a_transaction_is_open_that_begins_below_its_log),
+    _witness(w.a_record_is_sent_again_that_retention_has_dropped),
     # ---- in recordings, the ones that explain most first: findings are reported in this order
     _of_recordings(
         "every_listed_partition_has_its_marker",

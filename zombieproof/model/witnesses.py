@@ -305,3 +305,14 @@ def a_transaction_is_open_that_begins_below_its_log(state: State) -> bool:
             if NONE < entry.txn_first_offset < state.remains[p].start:
                 return True
     return False
+
+
+def a_record_is_sent_again_that_retention_has_dropped(state: State) -> bool:
+    """A batch is on its way that is written already, below where its log begins."""
+    for message in state.messages:
+        if message.label == 0 or len(state.remains) == 0:
+            continue
+        for offset in range(state.remains[message.partition].start):
+            if message.live and state.partitions[message.partition].log[offset].label == message.label:
+                return True
+    return False

@@ -188,7 +188,6 @@ SHORTENED_LOG = transaction_scenario(
             breaks="memory_is_the_fold_of_the_log",
             steps=8,
             without=("producers_outlive_records",),
-            bug="B19",
         ),
     ),
 )
@@ -211,6 +210,39 @@ SHORTENED_FOR_READERS = transaction_scenario(
             breaks="a_reader_gets_committed_records_only",
             steps=20,
             known=DROPPED_MARKERS,
+        ),
+    ),
+)
+
+SHORTENED_FOR_A_PRODUCER = transaction_scenario(
+    "shortened_for_a_producer",
+    "A producer without a transactional id sends one batch after the other, and retention drops what it has written, "
+    "while the answer to its last batch is lost. It sends that again. Each batch is written once, because the leader "
+    "knows the producer still.",
+    (((Op.SEND_0,), (Op.SEND_0,), (Op.SEND_0,)),),
+    distinct=676,
+    always=(
+        "every_batch_is_written_once",
+        "sequences_follow_each_other",
+        "no_machine_leaves_its_table",
+        "epochs_never_go_down",
+        "memory_is_the_fold_of_the_log",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=("a_record_is_sent_again_that_retention_has_dropped",),
+    ids=(-1, -1),
+    snapshots=1,
+    retentions=1,
+    lost=1,
+    doubled_batches=1,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "whoever_is_forgotten_begins_again",
+            breaks="every_batch_is_written_once",
+            steps=6,
+            rules="2.3",
+            bug="B19",
         ),
     ),
 )
