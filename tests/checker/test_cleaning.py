@@ -253,6 +253,11 @@ def test_who_asks_for_none_of_it_has_no_room_for_it(name: str) -> None:
         scenario.own_bounds({name: 1, "id_blocks": 1})
 
 
+def test_no_log_with_snapshots_is_cut() -> None:
+    with pytest.raises(UnknownBound, match="snapshots=2 and truncations=1 are not in one world"):
+        SCENARIOS["shortened_log"].own_bounds({"replicated": 1, "truncations": 1})
+
+
 @pytest.mark.parametrize(
     ("kind", "i", "off", "words"),
     [

@@ -4,7 +4,7 @@ Of a partition the state keeps the next sequence only. What else a step asks is 
 which identity they were numbered, and which comes first. All before that one counts as acknowledged.
 """
 
-from zombieproof.checker.transactions import cleaning_actions, network
+from zombieproof.checker.transactions import network, replicas
 from zombieproof.checker.transactions.state import (
     MESSAGES,
     PARTITIONS,
@@ -68,7 +68,7 @@ def _look_at(state: State, trail: Trail, c: int, p: int) -> int:
     numbering.producer_id = int(state.messages[first].producer_id)
     numbering.producer_epoch = int(state.messages[first].producer_epoch)
     numbering.last_acked_sequence = state.messages[first].value - 1
-    if cleaning_actions.start_of(state, p) > 0:
+    if replicas.start_of(state, p) > 0:
         numbering.last_acked_offset = _offset_of(state, p, numbering)
     count = 0
     for message in state.messages:
@@ -148,7 +148,7 @@ def handle(state: State, setup: Setup, trail: Trail, message: Message, error: in
     _look_at(state, trail, c, p)
     clear(trail.producer)
     trail.subject = c
-    answer = BatchAnswer(error, NONE, cleaning_actions.start_of(state, p))
+    answer = BatchAnswer(error, NONE, replicas.start_of(state, p))
     batches.handle_batch(
         state.clients[c], trail.numbering, _view(setup, message), answer, setup.rules, trail.producer, trail
     )
