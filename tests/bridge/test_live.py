@@ -38,6 +38,14 @@ NO_LEVER |= {
     "stale_lookup": "no look-up is stale",
     "offsets_under_way": "no commit of offsets waits for replicas",
     "recorded_blocks": "no other controller takes over",
+    **dict.fromkeys(("cut_transaction", "cut_offsets", "cut_batches"), "every append is replicated"),
+    "fetches_in_steps": "a fetch has one moment",
+    "cleaned_log": "a fetch has one moment",
+    "cleaned_log_of_version_0": "a fetch has one moment",
+    "cleaned_offsets": "nobody cleans a log",
+    "shortened_log": "a log has one segment",
+    "shortened_for_readers": "a log has one segment",
+    "shortened_for_a_producer": "a log has one segment",
     "all_comes_to_an_end": "a partition without a leader has one replica",
 }
 """Scenarios that the live system has no levers for, and what is said."""

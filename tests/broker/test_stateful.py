@@ -55,12 +55,15 @@ ToCoordinator = InitProducerId | AddPartitionsToTxn | AddOffsetsToTxn | EndTxn
 
 NOT_HERE: Mapping[str, str] = {
     "a_question_waits_only_behind_another": "tests/refinement compares what waits at a leader step by step",
+    "sequences_in_memory_are_the_fold_of_their_log": "tests/refinement compares what a leader remembers step by step",
     "each_input_has_one_committed_output": "nobody consumes here: inputs belong to the conformance tests",
     "no_input_is_passed_over": "nobody consumes here either",
     "a_committed_position_never_goes_back": "positions are random numbers here",
     "what_was_decided_outside_is_not_aborted": "nobody decides outside of Kafka here",
     "nothing_of_an_older_instance_takes_effect": "two transactional ids are in use here, where it says nothing",
     "an_unrivalled_producer_is_never_fenced": "producers have rivals here",
+    "what_was_acknowledged_stays_in_the_log": "tests/broker/test_durability judges it where replicas lag",
+    "nothing_that_was_read_is_lost": "tests/broker/test_durability does that, too",
 }
 
 
@@ -437,5 +440,6 @@ def test_rules_and_the_checkers_actions_share_one_list() -> None:
     rules = {each.function.__name__ for each in LiveCluster().rules}
     # Appends are under way where a store holds them back: `test_power_failures` walks there. Questions of leaders and
     # blocks of producer ids are messages of the network, and delivered, lost and doubled like all others.
+    # What replicas lack while they lag is in `test_durability`.
     elsewhere = {*KINDS_BETWEEN_BROKERS, *NO_LEVER}
     assert rules - undisturbed == {kind.name.lower() for kind in Action if kind not in elsewhere}

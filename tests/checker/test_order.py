@@ -54,7 +54,8 @@ def test_the_next_step_of_a_client_that_waits_for_nobody_meets_nothing() -> None
     [
         fault
         for fault in FAULTS
-        if fault not in {"failed_appends", "hard_appends", "controller_changes", "failed_commits", "rebalances"}
+        if fault
+        not in {"failed_appends", "hard_appends", "controller_changes", "failed_commits", "rebalances", "truncations"}
     ],
 )
 def test_no_fault_comes_between_answer_and_step(name: str, fault: str) -> None:

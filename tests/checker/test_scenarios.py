@@ -13,12 +13,14 @@ from zombieproof.checker.engine.result import Result
 from zombieproof.checker.engine.rounds import fault_of_round
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, ON_REPLICAS, TRANSACTIONS
 from zombieproof.model.catalogue import IN_STATES
 from zombieproof.traces.explaining.causes.known import CAUSES
 
 OF_TRANSACTIONS = [
-    scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) in (TRANSACTIONS, BETWEEN_BROKERS)
+    scenario
+    for scenario in SCENARIOS.values()
+    if scenario.model(scenario.bounds) in (TRANSACTIONS, BETWEEN_BROKERS, ON_REPLICAS)
 ]
 MANY = 5_000_000
 """Distinct states from which on the exploration of a scenario takes long; `make check` explores them all."""
@@ -159,7 +161,7 @@ def test_a_reduction_changes_no_verdict(name: str, switch: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [TRANSACTIONS, BETWEEN_BROKERS], ids=lambda model: model.name)
+@pytest.mark.parametrize("model", [TRANSACTIONS, BETWEEN_BROKERS, ON_REPLICAS], ids=lambda model: model.name)
 def test_all_that_is_passed_over_is_disabled(model: Model) -> None:
     patient = replace(model, name=f"patient_{model.name}", worth_trying=try_all)
     scenarios = [each for each in OF_TRANSACTIONS if each.model(each.bounds) is model and each.distinct < FEW]

@@ -42,6 +42,7 @@ def test_bounds_are_drawn_from_those_of_the_scenario_on() -> None:
             "hard_appends",
             "controller_changes",
             "failed_commits",
+            "truncations",
         }
         assert values == ({OWN[name] + more for more in range(MOST_MORE + 1)} if is_fault else {OWN[name]}), name
 

@@ -20,6 +20,9 @@ PARTS = {
     Action.COMMIT_PLAINLY: "plain_commits",
     Action.ABORT_BY_HAND: "aborts_by_hand",
     Action.MISLEAD: "stale_lookups",
+    Action.CLEAN: "compactions",
+    Action.CLOSE_SEGMENT: "snapshots",
+    Action.DROP_SEGMENTS: "retentions",
 }
 
 

@@ -10,7 +10,7 @@ from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.checker.scenario import Mutant
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.switches import COUNTED, SMALL, WHY_NOT, Counted, mutants_of, takes
-from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, ON_REPLICAS, TRANSACTIONS
 from zombieproof.checker.turning import turn, turned, worth_turning
 from zombieproof.model.rules import Rules, switches
 
@@ -107,7 +107,7 @@ def test_what_a_mutant_breaks_is_kept_under_its_rules_with_the_switch(switch: st
 
 def test_the_switches_that_no_step_reads_are_those_that_say_so() -> None:
     lowering = Lowering()
-    for model in (TRANSACTIONS, BETWEEN_BROKERS):
+    for model in (TRANSACTIONS, BETWEEN_BROKERS, ON_REPLICAS):
         for function in (model.step, model.normalise, model.worth_trying):
             assert function is not None
             lowering.read(function)

@@ -10,7 +10,6 @@ from zombieproof.model.decisions.fetch import (
     first_unstable_offset,
     is_due,
     is_listed_as_aborted,
-    is_replicated,
     last_stable_offset,
     last_stable_offset_at_abort,
     not_below_log_start,
@@ -88,11 +87,6 @@ def test_before_kip_447_nobody_could_ask_for_stable_offsets() -> None:
 )
 def test_of_two_offsets_the_lower_counts_and_none_is_no_offset(one: int, other: int, earlier: int) -> None:
     assert earlier_offset(one, other) == earlier
-
-
-@pytest.mark.parametrize(("marker", "replicated"), [(8, True), (9, False), (10, False)])
-def test_a_transaction_is_stable_when_its_marker_is_below_the_high_watermark(marker: int, replicated: bool) -> None:
-    assert is_replicated(marker, 9) is replicated
 
 
 @pytest.mark.parametrize(("unstable", "raised"), [(NONE, NONE), (3, 5), (5, 5), (7, 7)])

@@ -28,6 +28,9 @@ KIP98 = frozenset(
         *("memory_follows_log", "refused_append_clears_pending", "completion_is_appended_again"),
         *("block_recorded_first", "commit_waits_for_replicas", "failed_commit_leaves_nothing"),
         "generation_is_recorded_first",
+        *("answers_wait", "watermark_bound", "stable_waits_for_marker", "cut_log_reloads"),
+        *("aborted_list_last", "cleaner_stops_at_stable", "marker_outlives_data", "last_batch_outlives_records"),
+        "snapshot_keeps_open",
     }
 )
 """§11.2, kip98: the base that every release has."""
@@ -37,10 +40,11 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("0.11.0", (), "kip98; cache 1; timeout_bump off"),
     ("1.0 1.1", ("+ timeout_bump", "+ unknown_producer_id"), "cache 5; timeout_bump on; 59"),
     (
-        "2.0 2.1 2.2 2.3 2.4",
+        "2.0 2.1 2.2 2.3",
         ("+ unknown_after_marker", "+ commit_waits_for_load"),
         "§3.3.1: marker-only entry 45 in 1.0, 59 in 2.3; client of 2.0.1: KAFKA-7296",
     ),
+    ("2.4", ("+ producers_outlive_records",), "§3.7: log start; KAFKA-7190, B19"),
     (
         "2.5",
         ("+ kip360", "+ kip447_fence", "+ kip447_stable", "- unknown_producer_id", "- unknown_after_marker"),

@@ -76,6 +76,13 @@ NOT_WALKED = {
     "stale_lookup": "no look-up is stale",
     "offsets_under_way": "no commit of offsets waits for replicas",
     "recorded_blocks": "no other controller takes over",
+    "fetches_in_steps": "a fetch has one moment",
+    "cleaned_log": "a fetch has one moment",
+    "cleaned_log_of_version_0": "a fetch has one moment",
+    "cleaned_offsets": "nobody cleans a log",
+    "shortened_log": "a log has one segment",
+    "shortened_for_readers": "a log has one segment",
+    "shortened_for_a_producer": "a log has one segment",
     "all_comes_to_an_end": "a partition without a leader has one replica",
 }
 """Scenarios of transactions that a twin has no levers for, and what it says."""

@@ -16,6 +16,7 @@ DEAD = "A is dead: a fatal error, it sends nothing any more"
 BEHIND_ITS_SUCCESSOR = (
     "p0 has at offset 1: ABORT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
 )
+LOST = "p0 has lost what was at offset 0: data of A.1 (producer 0, epoch 0, sequence 0)"
 
 WHY = {
     "one_transaction": {
@@ -182,6 +183,21 @@ WHY = {
         "markers_of_a_deposed_coordinator_count": (
             "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
         ),
+    },
+    "cut_transaction": {
+        "the_leader_answers_when_it_has_appended": LOST,
+        "a_marker_counts_when_it_is_appended": "p0 has an open transaction of producer 0 that no coordinator lists",
+        "readers_read_to_the_end_of_the_log": LOST,
+        "a_marker_makes_stable_when_it_is_appended": "A.1 is undecided on p0, although A was told that it is committed",
+        "a_leader_remembers_what_its_log_has_lost": "the leader of p0 goes on with what it knew",
+    },
+    "cut_offsets": {
+        "offsets_are_told_when_their_marker_is_appended": "an input before offset 1 has no committed output",
+        "the_group_remembers_what_its_log_has_lost": "the group coordinator goes on with what it knew",
+    },
+    "cut_batches": {
+        "a_batch_is_answered_when_it_is_appended": LOST,
+        "a_batch_that_was_lost_is_taken_for_a_duplicate": "it is taken for a duplicate: nothing is appended",
     },
     "late_offset_commit": {
         "a_refused_commit_takes_along_what_waits": (
@@ -460,6 +476,11 @@ ALSO = {
     "leaderless_partition": (
         "p0 has no leader: it is taken off the list of x0 without a marker",
         "x0 is logged as COMPLETE_COMMIT (producer 0, epoch 1)",
+    ),
+    "cut_transaction": (
+        "the answer waits for the other replicas",
+        "the leader of p0 turns COMMIT marker (producer 0, epoch 1, coordinator epoch 0) away, and it is sent again",
+        "p0 has lost what was at offset 1: COMMIT marker (producer 0, epoch 1, coordinator epoch 0)",
     ),
     "rotation_failover": (
         "x0 is logged as PREPARE_COMMIT (producer 0, epoch 3, then producer 1), partitions p1",

@@ -47,6 +47,11 @@ def _refuse_what_has_no_lever(setup: Setup) -> None:
         Action.CHANGE_CONTROLLER: ("no other controller takes over", budget.controller_changes),
         Action.ANSWER_COMMIT: ("no commit of offsets waits for replicas", setup.bounds.group_appends),
         Action.MISLEAD: ("no look-up is stale", budget.stale_lookups),
+        Action.REPLICATE: ("every append is replicated", setup.bounds.replicated),
+        Action.BEGIN_FETCH: ("a fetch has one moment", setup.bounds.reads_in_steps),
+        Action.CLEAN: ("nobody cleans a log", budget.compactions),
+        Action.CLOSE_SEGMENT: ("a log has one segment", budget.snapshots),
+        Action.DROP_SEGMENTS: ("no log loses its beginning", budget.retentions),
     }
     for kind, (what, is_asked) in asked.items():
         if is_asked:

@@ -29,7 +29,7 @@ from zombieproof.broker.cluster.network import Answer, Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.broker.cluster.operations import MarkersUnderWay
 from zombieproof.broker.partition.snapshots import encode
-from zombieproof.checker.transactions.action_kinds import Action
+from zombieproof.checker.transactions.action_kinds import AT_LOGS, KINDS_ON_REPLICAS, Action
 from zombieproof.clients.read_committed import Delivered, FetchFilter
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
@@ -343,6 +343,9 @@ NO_LEVER: Mapping[Action, str] = {
     Action.FAIL_COMMIT: "the offsets log of a twin takes what it is given",
     Action.DOUBT_COMMIT: "a commit of offsets of a twin is answered in the step of its append",
     Action.CUT_OFFSETS: "replicas of a twin have what is appended, in the same step",
+    **dict.fromkeys(KINDS_ON_REPLICAS, "what a twin's leader has in its log is at its other replicas at once"),
+    Action.BEGIN_FETCH: "a broker of a twin answers a fetch in one step",
+    **dict.fromkeys(AT_LOGS, "logs of a twin are whole: what a leader knows is told by all that was written"),
     Action.COMMIT_PLAINLY: "no member of a twin's group commits by itself",
 }
 """Kinds of action that a live cluster has no command for, and why; ``beginning`` refuses what may have them."""

@@ -58,6 +58,10 @@ NOT_PROJECTED: Mapping[str, str] = {
     "ghost": "no broker knows what applications were told; a twin works decisions out from the durable records",
     "budget": "how often a fault may still happen is a bound of the exploration",
     "overflow": "the live system has no capacities",
+    "replicas": "what a twin's leader has in its log is at its other replicas at once",
+    "fetches": "a broker of a twin answers a fetch in one step",
+    "remains": "logs of a twin are whole",
+    "snapshots": "logs of a twin are whole, and are read from their beginning",
 }
 """Fields of `State` that have no live counterpart, and why."""
 

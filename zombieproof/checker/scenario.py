@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, setup_of
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, ON_REPLICAS, TRANSACTIONS, setup_of
 from zombieproof.checker.transactions.state import Bounds, Budget, Op
 from zombieproof.checker.validation import (
     MOST,
@@ -233,11 +233,7 @@ class Scenario:
                 "is a question, or a commit; leave one of them 0",
                 "group_appends",
             )
-        for name, (where, needed) in _MEANS_NOTHING.items():
-            if own.get(name) and not own.get(needed):
-                raise UnknownBound(
-                    f"{self.name}: {name}={own[name]} changes nothing where {where}; add {needed}=1", name
-                )
+        _refuse_what_goes_not_together(self.name, own)
         return own
 
 
@@ -248,11 +244,43 @@ _MEANS_NOTHING = {
     "failed_commits": ("a commit of offsets is answered at once", "group_appends"),
     "controller_changes": ("producer ids are counted", "id_blocks"),
 }
-"""A fault -> where it changes nothing, and which bound it needs."""
+"""A fault of coordinators -> where it changes nothing, and which bound it needs."""
+_MEANS_NOTHING_ALONE = {**_MEANS_NOTHING, "truncations": ("what is in a log is replicated", "replicated")}
+
+
+def _refuse_what_goes_not_together(name: str, own: Mapping[str, int]) -> None:
+    """Raises UnknownBound: one of these bounds changes nothing without another, or cannot be beside it."""
+    for fault, (where, needed) in _MEANS_NOTHING_ALONE.items():
+        if own.get(fault) and not own.get(needed):
+            raise UnknownBound(f"{name}: {fault}={own[fault]} changes nothing where {where}; add {needed}=1", fault)
+    for other in _NOT_ON_REPLICAS:
+        if own.get("replicated") and own.get(other):
+            raise UnknownBound(
+                f"{name}: replicated=1 and {other}={own[other]} are not in one world; leave one of them away", other
+            )
+    # A snapshot that lies behind the end of a log that was cut would have to go with what was lost.
+    apart = [(one, other) for one in _AT_LOGS for other in (*_TRAVELS, _MORE_IDS)] + [("snapshots", "truncations")]
+    for one, other in apart:
+        if own.get(one) and own.get(other):
+            raise UnknownBound(
+                f"{name}: {one}={own[one]} and {other}={own[other]} are not in one world; leave one of them away", other
+            )
+
+
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
-_TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks", "group_appends")
 _MORE_IDS = "more_producer_ids"
-_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first", "group_appends", _MORE_IDS)
+_TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks", "group_appends")
+_NOT_ON_REPLICAS = (*_TRAVELS, _MORE_IDS, "plain_commits", "aborts_by_hand")
+_AT_LOGS = ("reads_in_steps", "compactions", "snapshots", "retentions")
+_ON_OR_OFF = (
+    *SWITCHES_OF_TRAVEL,
+    "keeps_position",
+    "looks_first",
+    "group_appends",
+    _MORE_IDS,
+    "replicated",
+    "reads_in_steps",
+)
 _CHOICES = (
     "in_flight",
     "may_abort",
@@ -260,16 +288,25 @@ _CHOICES = (
     "keep_refused_copies",
     "keeps_position",
     "looks_first",
+    "replicated",
+    "reads_in_steps",
     *_TRAVELS,
     _MORE_IDS,
 )
-_RESTARTS = "restarts"
-"""A choice that only those scenarios have that name it."""
+_NAMED = ("restarts", "inputs")
+"""Choices that only those scenarios have that name them."""
 RENAMED = {"keep_dead_letters": "keep_refused_copies"}
 """What a bound was called -> what it is called."""
 _OF_RULES = ("epoch_max", "cached_batches")
 
 Programs = tuple[tuple[tuple[Op, ...], ...], ...]
+
+
+def _model_of(chosen: Mapping[str, int]) -> Model:
+    """The model that has room for what these bounds ask for, and for no more."""
+    if any(map(chosen.get, ("replicated", *_AT_LOGS))):
+        return ON_REPLICAS
+    return BETWEEN_BROKERS if any(map(chosen.get, (*_TRAVELS, _MORE_IDS))) else TRANSACTIONS
 
 
 def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fields has a name here
@@ -313,7 +350,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         for of_coordinator in (*_TRAVELS, *_MEANS_NOTHING, "ends_given_up", "resumptions", "stale_lookups"):
             # Without a transactional id nobody asks a coordinator, and producer ids are counted.
             del own[of_coordinator]
-    unknown = set(bounds) - set(own) - {_RESTARTS}
+    unknown = set(bounds) - set(own) - {*_NAMED}
     if unknown:
         renamed = "".join(f"; {old} is called {RENAMED[old]} now" for old in sorted(unknown & set(RENAMED)))
         raise UnknownBound(unknown_bounds(name, unknown, own) + renamed, min(unknown))
@@ -321,8 +358,8 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
 
     def build(base: Rules, chosen: Mapping[str, int]) -> object:
         limits = Bounds(grouped=grouped, inputs=inputs, readers=readers)
-        for choice in (*_CHOICES, _RESTARTS):
-            setattr(limits, choice, chosen.get(choice, 0))
+        for choice in (*_CHOICES, *_NAMED):
+            setattr(limits, choice, chosen.get(choice, getattr(limits, choice)))
         limits.transactional_id[: len(ids)] = list(ids)
         small = replace(base, **{limit: min(getattr(base, limit), chosen[limit]) for limit in _OF_RULES})
         return setup_of(small, limits, Budget(**{fault: chosen.get(fault, 0) for fault in FAULTS}), programs)
@@ -336,7 +373,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         sometimes=sometimes,
         distinct=distinct,
         bounds=own,
-        model=lambda chosen: BETWEEN_BROKERS if any(map(chosen.get, (*_TRAVELS, _MORE_IDS))) else TRANSACTIONS,
+        model=_model_of,
         setup=build,
         mutants=mutants,
         rules=rules,

@@ -10,6 +10,15 @@ from zombieproof.checker.transactions.scenarios.between_brokers import (
     RECORDED_BLOCKS,
     WAITING_QUESTIONS,
 )
+from zombieproof.checker.transactions.scenarios.cleaning import (
+    CLEANED_LOG,
+    CLEANED_LOG_OF_VERSION_0,
+    CLEANED_OFFSETS,
+    FETCHES_IN_STEPS,
+    SHORTENED_FOR_A_PRODUCER,
+    SHORTENED_FOR_READERS,
+    SHORTENED_LOG,
+)
 from zombieproof.checker.transactions.scenarios.earlier_versions import (
     VERSION_0_CRASH,
     VERSION_0_EXPIRATION,
@@ -56,6 +65,7 @@ from zombieproof.checker.transactions.scenarios.operators import HANGING_TRANSAC
 from zombieproof.checker.transactions.scenarios.progress import ALL_COMES_TO_AN_END, MUTUAL_FENCING
 from zombieproof.checker.transactions.scenarios.reader import READER
 from zombieproof.checker.transactions.scenarios.refused import REFUSED_BATCH
+from zombieproof.checker.transactions.scenarios.replication import CUT_BATCHES, CUT_OFFSETS, CUT_TRANSACTION
 from zombieproof.checker.transactions.scenarios.resumed import RESUMED_COMMIT
 from zombieproof.checker.transactions.scenarios.takeover import (
     CRASH_AND_RESTART,
@@ -93,6 +103,13 @@ SCENARIOS: Mapping[str, Scenario] = {
         WAITING_QUESTIONS,
         PRODUCER_ID_BLOCKS,
         RECORDED_BLOCKS,
+        FETCHES_IN_STEPS,
+        CLEANED_LOG,
+        CLEANED_LOG_OF_VERSION_0,
+        CLEANED_OFFSETS,
+        SHORTENED_LOG,
+        SHORTENED_FOR_READERS,
+        SHORTENED_FOR_A_PRODUCER,
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,
@@ -106,6 +123,9 @@ SCENARIOS: Mapping[str, Scenario] = {
         STALE_LOOKUP,
         LATE_OFFSET_COMMIT,
         OFFSETS_UNDER_WAY,
+        CUT_TRANSACTION,
+        CUT_OFFSETS,
+        CUT_BATCHES,
         EPOCH_EXHAUSTION,
         ROTATION_FAILOVER,
         ID_EXPIRATION,

@@ -36,6 +36,10 @@ COUNTED: Final[Mapping[str, Counted]] = {
     "refused_append_clears_pending": Counted("failed_fence", 2_187),
     "completion_is_appended_again": Counted("failed_fence", 2_798),
     "leader_reads_log": Counted("first_sequence", 1_112),
+    "answers_wait": Counted("cut_batches", 3_084),
+    "watermark_bound": Counted("cut_transaction", 9_689),
+    "stable_waits_for_marker": Counted("cut_transaction", 9_086),
+    "cut_log_reloads": Counted("cut_batches", 1_092),
     "init_raises_epoch": Counted("late_produce", 409),
     "skipping_ends": Counted("skipping_reader", 140),
     "only_idle_ids_expire": Counted("forgotten_id", 60),
@@ -79,6 +83,12 @@ COUNTED: Final[Mapping[str, Counted]] = {
     "unknown_producer_id": Counted("forgotten_by_2_4", 113),
     "unknown_after_marker": Counted("forgotten_by_2_4", 113),
     "kip939": Counted("delayed_commit", 898),
+    "aborted_list_last": Counted("fetches_in_steps", 1_714),
+    "cleaner_stops_at_stable": Counted("cleaned_offsets", 3_666),
+    "marker_outlives_data": Counted("cleaned_log", 83_092),
+    "last_batch_outlives_records": Counted("cleaned_log_of_version_0", 1_312),
+    "snapshot_keeps_open": Counted("shortened_log", 7_123),
+    "producers_outlive_records": Counted("shortened_for_readers", 1_180),
 }
 """Switch -> a small scenario whose number of states it changes, and that number."""
 

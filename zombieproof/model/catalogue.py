@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from zombieproof.model import durability as d
 from zombieproof.model import endings as e
 from zombieproof.model import progress as g
 from zombieproof.model import promises as p
@@ -183,6 +184,12 @@ CATALOGUE: tuple[Guarantee, ...] = (
     ),
     _of_states(p.memory_is_the_fold_of_the_log, "reference §3.7", "a_new_leader_knows_nothing"),
     _of_states(
+        p.sequences_in_memory_are_the_fold_of_their_log,
+        "reference §3.7, §3.8",
+        "the_last_sequence_goes_with_its_record",
+        live=False,
+    ),
+    _of_states(
         p.offsets_in_memory_are_the_fold_of_their_log,
         "reference §4.2; bugs.md OffsetAtomicity",
         "a_refused_commit_takes_along_what_waits",
@@ -217,6 +224,18 @@ CATALOGUE: tuple[Guarantee, ...] = (
     ),
     _of_states(p.a_reader_misses_nothing_committed, "reference §12.1 (i)", "skipping_never_ends"),
     _of_states(p.both_readers_agree, "reference §6", "the_broker_lists_no_aborted_transactions"),
+    _of_states(
+        d.what_was_acknowledged_stays_in_the_log,
+        "reference §3.5, §4.1 (O10); DelayedProduce",
+        "the_leader_answers_when_it_has_appended",
+        live=False,
+    ),
+    _of_states(
+        d.nothing_that_was_read_is_lost,
+        "reference §3.6; ReplicaManager.readFromLog",
+        "readers_read_to_the_end_of_the_log",
+        live=False,
+    ),
     # ---- at rest, in states
     _at_rest(
         e.a_decided_transaction_is_complete,
@@ -274,6 +293,14 @@ CATALOGUE: tuple[Guarantee, ...] = (
     _witness(w.an_answer_comes_behind_a_marker),
     _witness(w.a_coordinator_has_used_up_a_block),
     _witness(w.a_new_coordinator_hands_out_producer_ids),
+    _witness(d.a_record_is_not_replicated),
+    _witness(d.a_marker_holds_the_stable_offset_back),
+    _witness(d.an_election_loses_records),
+    _witness(w.a_marker_is_appended_behind_the_bound_of_a_fetch),
+    _witness(w.a_fetch_meets_what_the_cleaner_has_left),
+    _witness(w.a_new_leader_reads_a_cleaned_log),
+    _witness(w.a_transaction_is_open_that_begins_below_its_log),
+    _witness(w.a_record_is_sent_again_that_retention_has_dropped),
     # ---- in recordings, the ones that explain most first: findings are reported in this order
     _of_recordings(
         "every_listed_partition_has_its_marker",

@@ -222,14 +222,6 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "markers that are in the log but not replicated",
-        "an append that was answered counts as replicated, so a completed transaction is stable at once",
-        "UnifiedLog.unreplicatedTxns; reference §3.6",
-        "the last stable offset never waits for the high watermark to pass a marker",
-        (Absent(Sort.FIELD, "high_watermark", f"{_STATE}.Partition"),),
-    ),
-    Omission(
-        CHECKER,
         "members of groups, and a plain OffsetCommit that travels",
         "they are decided (join_group, offset_commit, …) and served by a host, but no transaction depends on them but "
         "by facts: member, generation, position of a record",
@@ -340,23 +332,37 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "replication below the high watermark, and elections that lose records",
-        "an append that was answered is replicated; a new leader has all that the old one answered; only commits of "
-        "offsets are appended first and replicated later, with `--bounds group_appends=1` (`offsets_under_way` has it)",
-        "Partition.scala, ReplicaManager.scala; KIP-101, KIP-966",
-        "nothing is said about unclean elections, or about acks below all",
-        (Absent(Sort.FIELD, "high_watermark", f"{_STATE}.Partition"), Absent(Sort.FAULT, "UNCLEAN_ELECTION")),
+        "replicas that lag, unless `--bounds replicated=1` asks for them",
+        "what is in a log is replicated at once; with replicas that lag the log of a partition loses with "
+        "`--bounds truncations=1` what lies above the high watermark, and that of the coordinators nothing",
+        "Partition.scala, DelayedProduce.scala, UnifiedLog.unreplicatedTxns; reference §3.6",
+        "most stories of registered scenarios have no step in which a record is replicated",
+        (Absent(Sort.FIELD, "high_watermark", f"{_STATE}.Partition"),),
     ),
     Omission(
         CHECKER,
-        "compaction, retention, segments, disks, producer snapshots",
-        "logs of some records are explored; what a cleaner removes cannot be part of an open transaction",
-        "LogCleaner.java, UnifiedLog.java; reference §3.7, §3.8",
-        "bugs of storage (tier C of the published ones) are not found; a leader that returns knows what its log says",
+        "a high watermark that the new leader does not know yet, unclean elections, acks below all",
+        "what is replicated stays known to be; a new leader whose log ends between the high watermark and the end is "
+        "as if that had been replicated just before",
+        "ReplicaManager.scala; KIP-101, KIP-207, KIP-966",
+        "nothing is said about OFFSET_NOT_AVAILABLE, about what an unclean election loses, or about acks=0 and 1",
         (
-            Absent(Sort.FAULT, "COMPACT"),
+            Absent(Sort.FAULT, "UNCLEAN_ELECTION"),
+            Absent(Sort.FIELD, "log_end", f"{_STATE}.Replica"),
+            Absent(Sort.FIELD, "acks", f"{_STATE}.Message"),
+        ),
+    ),
+    Omission(
+        CHECKER,
+        "compaction of each replica by itself, and of records that share a key; disks",
+        "all replicas have what the cleaner has left of one; a record of a data partition has a key of its own, the "
+        "offsets of the group have one; what was written is there after a crash",
+        "LogCleaner.java, UnifiedLog.java; reference §3.7, §3.8",
+        "no fault between the data and the list of a fetch, or between two segments of a pass, is found; no torn write",
+        (
+            Absent(Sort.FAULT, "CLEAN_SEGMENT"),
             Absent(Sort.FAULT, "TEAR"),
-            Absent(Sort.FIELD, "log_start", f"{_STATE}.Partition"),
+            Absent(Sort.FIELD, "key", f"{_STATE}.LogRecord"),
         ),
     ),
     Omission(

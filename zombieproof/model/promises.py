@@ -310,6 +310,31 @@ def memory_is_the_fold_of_the_log(state: State) -> bool:
     return True
 
 
+def sequences_in_memory_are_the_fold_of_their_log(state: State) -> bool:
+    """The last sequence that a leader knows of a producer is the last one that was written under its epoch."""
+    for partition in state.partitions:
+        for pid in range(len(partition.entries)):
+            entry = partition.entries[pid]
+            known = int(entry.batches[entry.batch_count - 1].last_sequence) if entry.batch_count > 0 else NONE
+            if known != _last_sequence(partition, pid):
+                return False
+    return True
+
+
+def _last_sequence(partition: State, producer_id: int) -> int:
+    """The sequence of the last batch of a producer id, NONE: there is none since its epoch was raised."""
+    epoch, sequence = NONE, NONE
+    for offset in range(partition.end):
+        record = partition.log[offset]
+        if record.producer_id != producer_id:
+            continue
+        if record.producer_epoch != epoch:
+            epoch, sequence = int(record.producer_epoch), NONE
+        if record.kind in (LogEntry.DATA, LogEntry.PLAIN):
+            sequence = int(record.value)
+    return sequence
+
+
 def offsets_in_memory_are_the_fold_of_their_log(state: State) -> bool:
     """What the group coordinator knows of committed and waiting offsets is what its log says, each with its value."""
     holds = False

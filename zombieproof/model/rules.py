@@ -113,6 +113,27 @@ class Rules:
         source="KIP-98",
         row="§3.7",
     )
+    answers_wait: int = switch(
+        "who waits for all replicas in sync is answered when the high watermark has passed the record",
+        since="0.11.0",
+        source="KAFKA-50",
+        row="§3.5, O10",
+    )
+    watermark_bound: int = switch(
+        "consumers read nothing above the high watermark", since="0.11.0", source="KAFKA-50", row="§3.6"
+    )
+    stable_waits_for_marker: int = switch(
+        "a transaction that has ended is stable only when its marker is replicated",
+        since="0.11.0",
+        source="KIP-98",
+        row="§3.6",
+    )
+    cut_log_reloads: int = switch(
+        "a replica whose log is cut knows of producers what the rest of its log says",
+        since="0.11.0",
+        source="KIP-98",
+        row="§3.7",
+    )
     init_raises_epoch: int = switch(
         "InitProducerId raises the epoch of a producer id that is in use", since="0.11.0", source="KIP-98", row="I11C"
     )
@@ -127,6 +148,36 @@ class Rules:
     )
     aborted_list: int = switch(
         "a read_committed consumer skips what the broker lists as aborted", since="0.11.0", source="KIP-98", row="§6"
+    )
+    aborted_list_last: int = switch(
+        "a fetch takes the list of aborted transactions when it has read, and not before it knows its bound",
+        since="0.11.0",
+        source="KIP-98; KAFKA-5376",
+        row="§6",
+    )
+    cleaner_stops_at_stable: int = switch(
+        "the cleaner goes no further than the last stable offset", since="0.11.0", source="KIP-98", row="§3.8"
+    )
+    marker_outlives_data: int = switch(
+        "the cleaner leaves a marker while it meets a batch of its transaction",
+        since="0.11.0",
+        source="KIP-98",
+        row="§3.8",
+    )
+    last_batch_outlives_records: int = switch(
+        "the last batch of a producer stays in a cleaned log, if without records",
+        since="0.11.0",
+        source="KIP-98",
+        row="§3.8",
+    )
+    snapshot_keeps_open: int = switch(
+        "a snapshot of producers has their open transactions", since="0.11.0", source="KIP-98", row="§3.7"
+    )
+    producers_outlive_records: int = switch(
+        "a producer stays known when retention has removed its last record",
+        since="2.4",
+        source="KAFKA-7190",
+        row="§3.7",
     )
     kip360: int = switch(
         "InitProducerId honours the (producer id, epoch) a recovering client expects; an unknown producer may continue",

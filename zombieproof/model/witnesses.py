@@ -263,3 +263,56 @@ def a_new_coordinator_hands_out_producer_ids(state: State) -> bool:
     if state.highest_epoch == 0 or state.next_producer_id < len(state.given):
         return False
     return bool(state.coordinator == 1 and len(state.blocks) > 1 and state.blocks[1].used > 0)
+
+
+def a_marker_is_appended_behind_the_bound_of_a_fetch(state: State) -> bool:
+    """A fetch has its bound and has not read yet, and a marker lies in the log behind that bound."""
+    for fetch in state.fetches:
+        if fetch.bound == NONE:
+            continue
+        partition = state.partitions[0]
+        for offset in range(fetch.bound, partition.end):
+            if partition.log[offset].kind in (LogEntry.COMMIT, LogEntry.ABORT):
+                return True
+    return False
+
+
+def a_fetch_meets_what_the_cleaner_has_left(state: State) -> bool:
+    """A fetch has its bound and has not read yet, and the cleaner has removed a record below that bound."""
+    for fetch in state.fetches:
+        if fetch.bound == NONE:
+            continue
+        for offset in range(state.readers[0].position, fetch.bound):
+            if ((state.remains[0].gone | state.remains[0].empty) >> offset) & 1 == 1:
+                return True
+    return False
+
+
+def a_new_leader_reads_a_cleaned_log(state: State) -> bool:
+    """The leader of a partition has changed, and of a log of which the cleaner has left less than was written."""
+    if state.budget.leader_changes > 0:
+        return False
+    for remains in state.remains:
+        if remains.gone != 0:
+            return True
+    return False
+
+
+def a_transaction_is_open_that_begins_below_its_log(state: State) -> bool:
+    """Retention has dropped the first record of a transaction that is open."""
+    for p in range(len(state.remains)):
+        for entry in state.partitions[p].entries:
+            if NONE < entry.txn_first_offset < state.remains[p].start:
+                return True
+    return False
+
+
+def a_record_is_sent_again_that_retention_has_dropped(state: State) -> bool:
+    """A batch is on its way that is written already, below where its log begins."""
+    for message in state.messages:
+        if message.label == 0 or len(state.remains) == 0:
+            continue
+        for offset in range(state.remains[message.partition].start):
+            if message.live and state.partitions[message.partition].log[offset].label == message.label:
+                return True
+    return False

@@ -15,6 +15,7 @@ from zombieproof.model.promises import (
     no_input_is_passed_over,
 )
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, ProducerState, TransactionState
+from zombieproof.report.cleaning import of_logs
 from zombieproof.report.states import (
     FATES,
     bits,
@@ -39,6 +40,7 @@ def at_brokers(before: State, after: State) -> tuple[str, ...]:
     return (
         *_appended(before, after),
         *_fates(before, after),
+        *of_logs(before, after),
         *_orphans(before, after),
         *_ids(before, after),
         *_decided_again(before, after),
@@ -102,7 +104,7 @@ def _fates(before: State, after: State) -> Iterator[str]:
     for p, (old, new) in enumerate(zip(before.partitions, after.partitions, strict=True)):
         decided = dict.fromkeys(
             (int(new.log[offset].label), fate(new, offset))
-            for offset in range(old.end)
+            for offset in range(min(old.end, new.end))
             if is_data(new.log[offset].kind) and fate(old, offset) != fate(new, offset)
         )
         for label, outcome in decided:

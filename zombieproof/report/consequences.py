@@ -18,13 +18,17 @@ from zombieproof.checker.transactions.narration import (
 )
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.questions_under_way import place_of
+from zombieproof.checker.transactions.replicas import is_waiting
 from zombieproof.checker.transactions.state import NODES, Kind, Message, Op, Setup, Stage, State, Trail
 from zombieproof.model.vocabulary import NONE, Error, PendingOffsetsState, Row, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
 from zombieproof.report.offsets_under_way import at_leader, cut_off, left_in_memory, waits_for_replicas
 from zombieproof.report.refused_appends import left_behind
+from zombieproof.report.replication import LEADERS_CHANGE, begins_to_wait, lost, turned_away
 from zombieproof.report.states import identity, label_name, transaction_words
 from zombieproof.statemachines.notes import Decision, MachineIndex
+
+WAITS = "the answer waits for the other replicas"
 
 
 def consequences(before: State, after: State, setup: Setup, action: int, trail: Trail) -> tuple[str, ...]:
@@ -60,8 +64,9 @@ def consequences(before: State, after: State, setup: Setup, action: int, trail: 
         between = _of_blocks(before, after, kind, i)
     elif kind in (Action.FAIL_OVER, Action.DEPOSE):
         brokers = (*_loaded(after), *brokers)
-    elif kind in (Action.ELECT, Action.CHANGE_LEADER):
-        between = _read_from_log(after, i)
+    elif kind in LEADERS_CHANGE:
+        knows = () if kind == Action.LOSE_LEADER else _read_from_log(after, i)
+        between = (*turned_away(before, setup, i), *lost(before, after, setup, i), *knows)
     elif kind == Action.STEP:
         between = _fetched(before, after, setup, i)
     faults, late = _faults(before, after, setup, trail), _late_now(before, after, setup, kind)
@@ -93,6 +98,8 @@ def _answer(after: State, setup: Setup, kind: int, message: Message, trail: Trai
     """What the answer to a message says. An acceptance is not said where its effect is told."""
     if message.kind == Kind.MARKER:
         yield from _answer_to_marker(trail)
+        if begins_to_wait(after, message) and kind == Action.DELIVER:
+            yield WAITS
     elif message.answered:
         if not is_told and kind != Action.LOSE_ANSWER:
             yield f"{client_name(message.client)} goes on{_and_then(after, message)}"
@@ -100,6 +107,10 @@ def _answer(after: State, setup: Setup, kind: int, message: Message, trail: Trai
         yield "the answer waits for an append"
     elif not trail.answered and waits_for_replicas(after, message):
         yield "the answer waits until replicas have it"
+    elif begins_to_wait(after, message):
+        yield WAITS
+    elif not trail.answered and kind == Action.LOSE_ANSWER and len(after.replicas) > 0:
+        return
     elif not trail.answered:
         yield f"{leader_name(message.partition)} asks {coordinator_name(after, setup, after.coordinator)} first"
     else:
@@ -164,7 +175,8 @@ def _then_sends(before: State, after: State, setup: Setup, message: Message) -> 
 def _remarks(before: State, after: State, message: Message, trail: Trail) -> Iterator[str]:
     """What is remarkable about an acceptance."""
     at_leader = message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR
-    if not at_leader or not trail.answered or trail.error != Error.NONE:
+    accepted = begins_to_wait(after, message) or (trail.answered and trail.error == Error.NONE)
+    if not at_leader or not accepted or is_waiting(message):
         return
     p = message.partition
     if before.partitions[p].end == after.partitions[p].end:

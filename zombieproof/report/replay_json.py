@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from zombieproof.checker.transactions import replicas
 from zombieproof.checker.transactions.narration import id_name
 from zombieproof.checker.transactions.state import OFFSETS, TXNS, Setup, State
 from zombieproof.model.promises import fate, is_data
-from zombieproof.model.vocabulary import NONE, Outcome
+from zombieproof.model.vocabulary import Outcome
 from zombieproof.report.counterexample import Again
 from zombieproof.report.replay_text import Replayed, worst
-from zombieproof.statemachines.partition_leader.offsets import Reach, first_undecided, readable
 from zombieproof.traces.evidence import Unit
 from zombieproof.traces.verdict.report import (
     DamagedPlace,
@@ -50,8 +50,8 @@ def as_report(replayed: Sequence[Replayed], unread: Sequence[DamagedPlace] = ())
             ),
         ],
         transactions=_transactions(state, setup) if isinstance(state, State) and isinstance(setup, Setup) else [],
-        committed=_committed(state) if isinstance(state, State) else {},
-        lso=_last_stable(state) if isinstance(state, State) else {},
+        committed=_committed(state, setup) if isinstance(state, State) and isinstance(setup, Setup) else {},
+        lso=_last_stable(state, setup) if isinstance(state, State) and isinstance(setup, Setup) else {},
         group_offsets={},
     )
 
@@ -101,8 +101,8 @@ def _transactions(state: State, setup: Setup) -> list[TransactionSummary]:
     return found
 
 
-def _committed(state: State) -> dict[str, Sequence[int]]:
-    stable = _last_stable(state)
+def _committed(state: State, setup: Setup) -> dict[str, Sequence[int]]:
+    stable = _last_stable(state, setup)
     return {
         _place(p): [
             offset
@@ -114,11 +114,9 @@ def _committed(state: State) -> dict[str, Sequence[int]]:
     }
 
 
-def _last_stable(state: State) -> dict[str, int]:
+def _last_stable(state: State, setup: Setup) -> dict[str, int]:
     return {
-        _place(p): readable(
-            first_undecided(partition.entries), NONE, Reach(0, partition.end, partition.end)
-        ).last_stable
+        _place(p): replicas.stable(state, p, setup.rules).last_stable
         for p, partition in enumerate(state.partitions)
         if partition.end
     }

@@ -73,6 +73,18 @@ def bits(mask: int) -> list[int]:
     return [place for place in range(int(mask).bit_length()) if (int(mask) >> place) & 1 == 1]
 
 
+def _left_words(state: State, p: int, offset: int) -> str:
+    """What is added to a record of which less is left than was written."""
+    if not state.remains:
+        return ""
+    left = state.remains[p]
+    if offset < left.start:
+        return "; dropped"
+    if offset in bits(left.gone):
+        return "; cleaned away"
+    return "; without its record" if offset in bits(left.empty) else ""
+
+
 # ---------------------------------------------------------------- what there is at the end
 
 
@@ -88,7 +100,7 @@ def _logs(state: State) -> Iterator[Line]:
             is_marker = record.kind in (LogEntry.COMMIT, LogEntry.ABORT)
             outcome = "" if is_marker else f": {FATES[Outcome(fate(partition, offset))]}"
             subject = partition_name(p) if offset == 0 else ""
-            yield Line(subject, f"{offset}  {record_words(record)}{outcome}")
+            yield Line(subject, f"{offset}  {record_words(record)}{outcome}{_left_words(state, p, offset)}")
         if not partition.leader:
             yield Line(partition_name(p) if partition.end == 0 else "", "without a leader")
 

@@ -41,7 +41,7 @@ from zombieproof.messages.partitions import (
 )
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.group_coordinator.commits import answer_of_log
-from zombieproof.statemachines.partition_leader.acknowledging import WAITS, acknowledge
+from zombieproof.statemachines.partition_leader.acknowledging import WAITS, acknowledge, is_durable_everywhere
 from zombieproof.statemachines.partition_leader.deleting import Deletion, has_followed
 from zombieproof.statemachines.partition_leader.offsets import FetchRead, fetch_goes
 
@@ -62,8 +62,10 @@ class Need(NamedTuple):
         replica = partitions.replica(self.partition)
         if replica is None:
             return acknowledge(False, False, False, 0, self.min_in_sync, is_over)
-        safe = replica.log.durable_offset if self.is_local else replica.high_watermark
-        is_durable = safe >= self.offset
+        if self.is_local:
+            is_durable = replica.log.durable_offset >= self.offset
+        else:
+            is_durable = is_durable_everywhere(replica.high_watermark, self.offset, replica.producers.rules)
         is_offline = replica.log.failure is not None
         return acknowledge(replica.leads, is_durable, is_offline, replica.in_sync, self.min_in_sync, is_over)
 

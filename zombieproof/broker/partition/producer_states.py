@@ -20,7 +20,7 @@ from zombieproof.formats.batches import Batch, DataHeader
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Mode, Origin, PartitionEvent
-from zombieproof.statemachines.partition_leader import batches, forgetting, markers, offsets, verification
+from zombieproof.statemachines.partition_leader import batches, cleaning, forgetting, markers, offsets, verification
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects, clear
 
 
@@ -324,11 +324,16 @@ class ProducerStates:
     def on_high_watermark(self, high_watermark: int) -> None:
         """Everything below `high_watermark` is replicated: transactions that have ended there are stable."""
         if self._unreplicated:
-            left = self._unreplicated.items()
-            self._unreplicated = {first: end for first, end in left if not offsets.is_settled(end, high_watermark)}
+            left, rules = self._unreplicated.items(), self.rules
+            self._unreplicated = {
+                first: end for first, end in left if not offsets.is_settled(end, high_watermark, rules)
+            }
 
     def on_log_start(self, log_start: int) -> None:
-        """Everything below `log_start` is gone; producers are remembered all the same."""
+        """Everything below `log_start` is gone; before Kafka 2.4 so are the producers whose last data was there."""
+        for producer_id, known in list(self._producers.items()):
+            if not cleaning.stays_known(known.entry, log_start, self.rules):
+                del self._producers[producer_id]
         self.on_high_watermark(log_start)
 
     # ---------------------------------------------------------------- forgetting
@@ -359,7 +364,7 @@ class ProducerStates:
         Where memory ends at `log_end` already it is kept as it is.
         """
         self.snapshots.keep_between(log_start + 1, log_end)
-        if self.map_end_offset == log_end:
+        if self.map_end_offset == log_end or not forgetting.reloads_when_cut(self.rules):
             self.on_log_start(log_start)
             return
         self.reload(log_start)

@@ -167,7 +167,7 @@ class Replica:
         return self._clock.now_ms()
 
     def _reach(self) -> offsets.Reach:
-        return offsets.Reach(self.log.start_offset, self.high_watermark, self.log.end_offset)
+        return offsets.reach_of(self.log.start_offset, self.high_watermark, self.log.end_offset, self.producers.rules)
 
     # ---------------------------------------------------------------- roles
 
@@ -324,7 +324,8 @@ class Replica:
         known = {producer_id: _last_record(entry) for producer_id, entry in self.producers.items()}
         now_ms, aborted = self._clock.now_ms(), tuple(self.aborted)
         try:
-            done = self.log.compact(Plan(first_dirty_offset, end_offset, now_ms, aborted, known, settings))
+            plan = Plan(first_dirty_offset, end_offset, now_ms, aborted, known, settings, self.rules)
+            done = self.log.compact(plan)
         except StorageFailure:
             self.aborted = AbortedIndex(self.log.aborted())
             raise

@@ -17,14 +17,16 @@ Nothing is read or written here: batches in, batches out. Source: ``Cleaner.java
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import NamedTuple
 
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.formats.batches import Batch, Record, RecordKey
 from zombieproof.formats.compression import Codec
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.partition_leader import cleaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Plan:
         aborted: the aborted transactions of the log.
         producers: those that the partition still knows, by producer id.
         settings: those of the topic.
+        rules: those in force.
     """
 
     first_dirty_offset: int
@@ -68,6 +71,7 @@ class Plan:
     aborted: tuple[AbortedTransaction, ...]
     producers: Mapping[int, LastRecord]
     settings: CleanerSettings
+    rules: Rules = field(default_factory=Rules)
 
 
 class Compacted(NamedTuple):
@@ -199,19 +203,21 @@ class Pass:
         return self._with_records(batch, kept, has_tombstone)
 
     def _left_of_control(self, batch: Batch) -> Batch | None:
-        has_data = batch.producer_id in self._with_data
+        if batch.marker is None and not batch.is_empty_control:
+            return batch
+        has_data, horizon_ms = batch.producer_id in self._with_data, delete_horizon_ms(batch)
+        committed = batch.marker is not None and batch.marker.committed
+        is_past = horizon_ms is not None and horizon_ms <= self._now_ms
+        met = cleaning.MarkerMet(committed, has_data, batch.is_empty_control, horizon_ms is not None, is_past)
+        left = cleaning.left_of_marker(met, self._plan.rules)
         if batch.marker is not None:
             self._with_data.discard(batch.producer_id)
             entry = self._transactions.aborted(batch)
-            if not batch.marker.committed and has_data and entry is not None:
+            if left.is_listed and entry is not None:
                 self.still_aborted.append(entry)
-        is_marker = batch.marker is not None or batch.is_empty_control
-        if not is_marker or (has_data and not batch.is_empty_control):
-            return batch
-        horizon_ms = delete_horizon_ms(batch)
-        if batch.is_empty_control or (horizon_ms is not None and horizon_ms <= self._now_ms):
+        if not left.stays:
             return self._without_records(batch)
-        return batch if horizon_ms is not None else self._under_horizon(batch)
+        return self._under_horizon(batch) if left.gets_horizon else batch
 
     def _stays(self, batch: Batch, record: Record, offset: int) -> bool:
         if record.key is None or offset < self._newest.get(record.key, NONE):
@@ -231,7 +237,16 @@ class Pass:
 
     def _without_records(self, batch: Batch) -> Batch | None:
         """An empty batch in the place of one that must not be forgotten: it keeps epoch, sequences and last offset."""
-        if not self._is_last_of_its_producer(batch) and batch.last_offset + 1 != self.end_offset:
+        known = None if batch.producer_id == NONE else self._plan.producers.get(batch.producer_id)
+        last, epoch = (None, NONE) if known is None else known
+        if not cleaning.is_kept_empty(
+            known is not None,
+            NONE if last is None else last,
+            epoch,
+            cleaning.LastOfBatch(batch.last_offset, batch.producer_epoch, batch.is_control),
+            self.end_offset,
+            self._plan.rules,
+        ):
             return None
         return replace(
             batch,
@@ -243,14 +258,6 @@ class Pass:
             has_delete_horizon=False,
             base_timestamp_ms=NONE,
         )
-
-    def _is_last_of_its_producer(self, batch: Batch) -> bool:
-        known = None if batch.producer_id == NONE else self._plan.producers.get(batch.producer_id)
-        if known is None:
-            return False
-        if known.last_data_offset is not None:
-            return batch.last_offset == known.last_data_offset
-        return batch.is_control and batch.producer_epoch == known.producer_epoch
 
 
 def delete_horizon_ms(batch: Batch) -> int | None:

@@ -6,6 +6,7 @@ from zombieproof.checker.transactions.state import (
     APPENDS,
     CLIENTS,
     IDS,
+    LOG,
     MESSAGES,
     MORE_PRODUCER_IDS,
     NODES,
@@ -66,6 +67,12 @@ class Action(IntEnum):
     FAIL_COMMIT = 41
     DOUBT_COMMIT = 42
     CUT_OFFSETS = 43
+    REPLICATE = 44
+    TRUNCATE = 45
+    BEGIN_FETCH = 46
+    CLEAN = 47
+    CLOSE_SEGMENT = 48
+    DROP_SEGMENTS = 49
 
 
 HARD = (Action.REJECT_APPEND, Action.CLOSE_LOG)
@@ -88,6 +95,12 @@ AT_OFFSETS = (Action.REPLICATE_OFFSETS, Action.CUT_OFFSETS)
 
 KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS, *AT_CONTROLLER, *AT_COMMITS, *AT_OFFSETS)
 """What only happens where more than the messages of clients and markers travels."""
+
+AT_LOGS = (Action.CLEAN, Action.CLOSE_SEGMENT, Action.DROP_SEGMENTS)
+"""What becomes of the logs of partitions in time."""
+
+KINDS_ON_REPLICAS = (Action.REPLICATE, Action.TRUNCATE, Action.BEGIN_FETCH, *AT_LOGS)
+"""What only happens where a log is longer than what is replicated of it, is read in steps, or does not stay whole."""
 
 
 AT_PRODUCERS = (Action.FORGET_PRODUCER, Action.FORGET_GUARD, Action.ABORT_BY_HAND)
@@ -140,13 +153,25 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         **dict.fromkeys((*AT_CONTROLLER, *AT_OFFSETS), 1),
         **dict.fromkeys(AT_COMMITS, MESSAGES),
     }
-    first = tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
+    on_replicas = {
+        Action.REPLICATE: PARTITIONS,
+        Action.TRUNCATE: PARTITIONS,
+        Action.BEGIN_FETCH: READERS,
+        Action.CLEAN: PARTITIONS * LOG,
+        Action.CLOSE_SEGMENT: PARTITIONS,
+        Action.DROP_SEGMENTS: PARTITIONS,
+    }
+    first, last = ([(int(k), i) for k, count in some.items() for i in range(count)] for some in (counts, on_replicas))
     more = range(_PAIRS, PARTITIONS * MORE_PRODUCER_IDS)
-    return first + tuple((int(kind), i) for kind in AT_PRODUCERS for i in more)
+    return (*first, *((int(kind), i) for kind in AT_PRODUCERS for i in more), *last)
 
 
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
-"""(kind, argument) of each action, by its number; `KINDS_BETWEEN_BROKERS` come behind, more producer ids last."""
+"""(kind, argument) of each action, by its number.
+
+Those of `KINDS_BETWEEN_BROKERS` come behind all that is in every model, then what is about more producer ids, and those
+of `KINDS_ON_REPLICAS` last.
+"""
 
 FAULTS_BEHIND = (
     Action.FAIL_APPEND,
@@ -162,18 +187,21 @@ FAULTS_BEHIND = (
 )
 """What may go wrong where more travels than messages of clients and markers."""
 
-OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD)
+OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD, *AT_LOGS)
 """What else has a budget, and need not happen. An administrator who aborts by hand comes some time: no fault."""
 
 FAULTS: tuple[int, ...] = tuple(
     action
     for action, (kind, _) in enumerate(ACTIONS)
-    if Action.LOSE_ANSWER <= kind <= Action.FORGET_GUARD or kind in (*OTHER_FAULTS, *FAULTS_BEHIND)
+    if Action.LOSE_ANSWER <= kind <= Action.FORGET_GUARD or kind in (*OTHER_FAULTS, *FAULTS_BEHIND, Action.TRUNCATE)
 )
 """The actions that are faults: they may happen, and need not."""
 
+ACTIONS_BETWEEN_BROKERS: int = sum(kind not in KINDS_ON_REPLICAS for kind, _ in ACTIONS)
+"""How many actions there are where what is in a log is replicated."""
+
 ACTIONS_AT_ONCE: int = next(n for n, (kind, _) in enumerate(ACTIONS) if kind in KINDS_BETWEEN_BROKERS)
-"""How many actions there are where nothing of that travels."""
+"""How many there are where nothing travels between brokers, either."""
 
 
 def _bits(part: int, kinds: frozenset[int], below: int = MESSAGES) -> int:

@@ -5,6 +5,7 @@
 
 from zombieproof.checker.transactions import (
     appends_under_way,
+    cleaning_actions,
     client_actions,
     client_answers,
     client_batches,
@@ -18,18 +19,21 @@ from zombieproof.checker.transactions import (
     plain_commits,
     questions_under_way,
     reader_actions,
+    replicas,
+    replication,
     replies,
 )
 from zombieproof.checker.transactions.action_kinds import (
     ACTIONS,
     AT_APPENDS,
     KINDS_BETWEEN_BROKERS,
+    KINDS_ON_REPLICAS,
     Action,
     partition_of,
     producer_of,
 )
 from zombieproof.checker.transactions.causes import has_cause
-from zombieproof.checker.transactions.state import MESSAGES, Kind, Message, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.state import LOG, MESSAGES, Kind, Message, Setup, Stage, State, Trail
 from zombieproof.model.vocabulary import Error
 from zombieproof.statemachines.group_coordinator import commits
 
@@ -57,11 +61,26 @@ def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
         return _handle_message(state, setup, trail, kind, i)
     if kind in (Action.READ_ONE, Action.READ_ALL):
         return reader_actions.fetch(state, setup, trail, i, kind == Action.READ_ALL)
+    if kind in KINDS_ON_REPLICAS:
+        return _on_replicas(state, setup, trail, kind, i)
     if kind == Action.CRASH:
         return client_actions.crash(state, i)
     if kind >= Action.COMMIT_PLAINLY:
         return _outside(state, setup, trail, kind, i)
     return faults.inject(state, setup, trail, kind, i)
+
+
+def _on_replicas(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
+    """What is replicated, fetches that are read in steps, and what becomes of logs in time."""
+    if kind in (Action.REPLICATE, Action.TRUNCATE):
+        return replication.act(state, setup, trail, kind, i)
+    if kind == Action.BEGIN_FETCH:
+        return reader_actions.begin_fetch(state, setup, i)
+    if kind == Action.CLEAN:
+        return cleaning_actions.clean(state, setup, i // LOG, i % LOG + 1)
+    if kind == Action.CLOSE_SEGMENT:
+        return cleaning_actions.close_segment(state, setup, i)
+    return cleaning_actions.drop_segments(state, setup, i)
 
 
 def _outside(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
@@ -77,6 +96,8 @@ def _handle_message(state: State, setup: Setup, trail: Trail, kind: int, i: int)
     message = state.messages[i]
     if message.kind == Kind.EMPTY or _repeats(state, i):
         return False
+    if len(state.replicas) > 0 and replicas.is_waiting(message):
+        return replication.act_on_waiting(state, setup, trail, kind, i)
     if message.stage in (Stage.APPENDING, Stage.WAITING) and kind != Action.GIVE_UP:
         return False
     if kind == Action.DELIVER:
@@ -162,6 +183,9 @@ def _at_leader(state: State, setup: Setup, trail: Trail, i: int, lost: bool) -> 
         error = partition_actions.receive(state, setup, trail, message)
     if error != partition_actions.WAITS:
         replies.reply(state, setup, trail, i, error, lost)
+    elif replicas.is_waiting(message):
+        if lost:
+            replication.forget_answer(state, message)
     elif queue:
         questions_under_way.ask(state, setup, trail, i, lost)
     return True

@@ -10,6 +10,7 @@ from zombieproof.checker.transactions.action_kinds import (
     BITS,
     BITS_WITH_MESSAGES,
     HARD,
+    KINDS_ON_REPLICAS,
     Action,
 )
 from zombieproof.checker.transactions.id_blocks import may_change
@@ -35,6 +36,8 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
         return state.nodes[1 - state.coordinator].believes
     if kind == Action.ELECT:
         return _is_leaderless(state)
+    if kind >= Action.REPLICATE:
+        return _has_cause_on_replicas(state, kind, setup)
     if Action.REFUSE <= kind <= Action.MISLEAD:
         return _is_switched_on(state, kind, setup)
     if kind >= Action.REPLICATE_OFFSETS:
@@ -121,6 +124,21 @@ def _has_cause_between_brokers(state: State, kind: int) -> bool:
     return kind in AT_BLOCKS and len(state.blocks) > 0
 
 
+def _has_cause_on_replicas(state: State, kind: int, setup: Setup) -> bool:
+    budget = state.budget
+    if kind == Action.REPLICATE:
+        return len(state.replicas) > 0
+    if kind == Action.TRUNCATE:
+        return len(state.replicas) > 0 and budget.truncations > 0
+    if kind == Action.BEGIN_FETCH:
+        return len(state.fetches) > 0 and setup.bounds.reads_in_steps == 1
+    if kind == Action.CLEAN:
+        return len(state.remains) > 0 and budget.compactions > 0
+    if kind == Action.CLOSE_SEGMENT:
+        return len(state.remains) > 0 and budget.snapshots > 0
+    return len(state.remains) > 0 and budget.retentions > 0
+
+
 def worth_trying(state: State, setup: Setup, part: int) -> int:
     """Of the actions from 64 * `part` on those that have a cause, as bits: what is left out is disabled.
 
@@ -139,6 +157,9 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
             found |= _if(has_cause(state, kind, setup), kind, part)
     if not _has_none_of_them(state):
         for kind in range(Action.REFUSE, Action.MISLEAD + 1):
+            found |= _if(has_cause(state, kind, setup), kind, part)
+    if len(state.replicas) > 0:
+        for kind in KINDS_ON_REPLICAS:
             found |= _if(has_cause(state, kind, setup), kind, part)
     messages = 0
     while messages < MESSAGES and state.messages[messages].kind != Kind.EMPTY:

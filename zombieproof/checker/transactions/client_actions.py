@@ -5,7 +5,7 @@ when only abort is left, and stops for good when it is fenced. A *zombie* is not
 goes on while a newer one has the same transactional id.
 """
 
-from zombieproof.checker.transactions import client_batches, group_appends, network
+from zombieproof.checker.transactions import client_batches, group_appends, network, replicas
 from zombieproof.checker.transactions.client_batches import host_of
 from zombieproof.checker.transactions.state import (
     OFFSETS,
@@ -128,6 +128,8 @@ def _reads_committed_offset(state: State, setup: Setup, trail: Trail, client: Cl
         is_seen = group_appends.is_seen(state, setup, int(waiting.record_offset))
         if waiting.state == PendingOffsetsState.PENDING and is_seen:
             pending += 1
+    if not replicas.is_everywhere(state, setup, OFFSETS):
+        return False
     if not is_read(Asked(True, setup.rules.kip447_stable == 1, pending, True), setup.rules, trail).is_shown:
         return False
     client.generation = state.group.generation

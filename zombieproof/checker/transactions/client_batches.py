@@ -4,7 +4,7 @@ Of a partition the state keeps the next sequence only. What else a step asks is 
 which identity they were numbered, and which comes first. All before that one counts as acknowledged.
 """
 
-from zombieproof.checker.transactions import network
+from zombieproof.checker.transactions import network, replicas
 from zombieproof.checker.transactions.state import (
     MESSAGES,
     PARTITIONS,
@@ -15,10 +15,18 @@ from zombieproof.checker.transactions.state import (
     State,
     Trail,
 )
-from zombieproof.model.vocabulary import NONE, ApiKey, Error
+from zombieproof.model.vocabulary import NONE, ApiKey, Error, LogEntry
 from zombieproof.statemachines.producer import answers, batches, requests, sequences
 from zombieproof.statemachines.producer.effects import Fate, clear
-from zombieproof.statemachines.producer.records import Answer, Batch, BatchAnswer, Joining, ProducerHost, Request
+from zombieproof.statemachines.producer.records import (
+    Answer,
+    Batch,
+    BatchAnswer,
+    Joining,
+    Numbering,
+    ProducerHost,
+    Request,
+)
 
 
 def host_of(setup: Setup, c: int) -> ProducerHost:
@@ -51,7 +59,7 @@ def _look_at(state: State, trail: Trail, c: int, p: int) -> int:
     numbering.producer_epoch = int(client.producer_epoch)
     numbering.next_sequence = int(client.sequences[p])
     numbering.last_acked_sequence = numbering.next_sequence - 1
-    # No log loses its beginning: whatever a leader has forgotten, its log still holds what was acknowledged.
+    # Where no log loses its beginning it holds what was acknowledged, whatever its leader has forgotten.
     numbering.last_acked_offset = 0
     first = _first_in_flight(state, c, p, NONE)
     if first == NONE:
@@ -59,11 +67,25 @@ def _look_at(state: State, trail: Trail, c: int, p: int) -> int:
     numbering.producer_id = int(state.messages[first].producer_id)
     numbering.producer_epoch = int(state.messages[first].producer_epoch)
     numbering.last_acked_sequence = state.messages[first].value - 1
+    if replicas.start_of(state, p) > 0:
+        numbering.last_acked_offset = _offset_of(state, p, numbering)
     count = 0
     for message in state.messages:
         if _is_in_flight(message, c, p):
             count += 1
     return count
+
+
+def _offset_of(state: State, p: int, numbering: Numbering) -> int:
+    """The offset of the last batch of a producer that is acknowledged; NONE: none is."""
+    found = NONE
+    for offset in range(state.partitions[p].end):
+        record = state.partitions[p].log[offset]
+        is_of = record.producer_id == numbering.producer_id and record.producer_epoch == numbering.producer_epoch
+        is_data = record.kind in (LogEntry.DATA, LogEntry.PLAIN)
+        if is_of and is_data and record.value == numbering.last_acked_sequence:
+            found = offset
+    return found
 
 
 def may_leave(state: State, setup: Setup, trail: Trail, c: int, p: int) -> bool:
@@ -125,13 +147,14 @@ def handle(state: State, setup: Setup, trail: Trail, message: Message, error: in
     _look_at(state, trail, c, p)
     clear(trail.producer)
     trail.subject = c
-    answer = BatchAnswer(error, NONE, 0)
+    answer = BatchAnswer(error, NONE, replicas.start_of(state, p))
     batches.handle_batch(
         state.clients[c], trail.numbering, _view(setup, message), answer, setup.rules, trail.producer, trail
     )
     if trail.producer.fate == Fate.REPEATED:
         network.ask_again(message)
-        if setup.budget.refused > 0:
+        if setup.budget.refused > 0 and error != Error.NOT_LEADER_OR_FOLLOWER:
+            # A leader that has lost its office says so of all that are under way to it.
             _fall_behind(state, message)
     else:
         if trail.producer.fate == Fate.STORED:

@@ -11,6 +11,7 @@ from zombieproof.checker.transactions import (
     id_blocks,
     partition_actions,
     questions_under_way,
+    replication,
 )
 from zombieproof.checker.transactions.action_kinds import Action, partition_of, producer_of
 from zombieproof.checker.transactions.state import OFFSETS, Setup, State, Trail
@@ -117,12 +118,12 @@ def _inject_at_partition(state: State, setup: Setup, trail: Trail, kind: int, p:
         return False
     if kind == Action.LOSE_LEADER:
         state.budget.leaderless -= 1
-        _lose_leader(state, setup, p)
+        _lose_leader(state, setup, trail, p)
         return True
     if partition.end == 0:
         return False
     state.budget.leader_changes -= 1
-    _lose_leader(state, setup, p)
+    _lose_leader(state, setup, trail, p)
     partition_actions.elect_leader(state, setup, trail, p)
     return True
 
@@ -132,12 +133,12 @@ def cut_offsets(state: State, setup: Setup, trail: Trail) -> bool:
     if not state.partitions[OFFSETS].leader or not group_appends.cut(state):
         return False
     state.budget.leader_changes -= 1
-    _lose_leader(state, setup, OFFSETS)
+    _lose_leader(state, setup, trail, OFFSETS)
     partition_actions.elect_leader(state, setup, trail, OFFSETS)
     return True
 
 
-def _lose_leader(state: State, setup: Setup, p: int) -> None:
+def _lose_leader(state: State, setup: Setup, trail: Trail, p: int) -> None:
     if setup.bounds.verification_queue == 1:
         questions_under_way.lose_leader(state, setup, p)
-    partition_actions.lose_leader(state, p)
+    replication.lose_leader(state, setup, trail, p)

@@ -7,6 +7,7 @@ What they answer depends on little: on the epochs, and on what kind of copy it i
 from dataclasses import astuple
 from functools import lru_cache
 
+from zombieproof.checker.transactions import replicas
 from zombieproof.checker.transactions.state import EPOCHS, Kind, Message, RefusedCopies, Setup, Stage, State
 from zombieproof.checker.transactions.views import BatchView, MarkerView, end_txn_version, mode
 from zombieproof.model.rules import Rules
@@ -39,7 +40,7 @@ def is_refused_for_good(state: State, setup: Setup, message: Message) -> bool:
         return _are_comparable(epoch, known) and setup.refused.requests[place_of(kind, known, epoch)]
     if message.producer_id < 0 or message.kind not in (Kind.MARKER, Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT):
         return False
-    known = int(state.partitions[message.partition].entries[message.producer_id].producer_epoch)
+    known = _known_epoch(state, message)
     forgets = _forgets(state, setup, message)
     if not _are_comparable(epoch, known):
         return False
@@ -59,6 +60,14 @@ def is_refused_for_good(state: State, setup: Setup, message: Message) -> bool:
     return setup.refused.batches[place_of(kind, known, epoch)]
 
 
+def _known_epoch(state: State, message: Message) -> int:
+    """The epoch that the leader knows of the producer, or that it can come to know when an election cuts its log."""
+    p, producer_id = int(message.partition), int(message.producer_id)
+    if len(state.replicas) > 0 and state.budget.truncations > 0:
+        return replicas.settled_epoch(state, p, producer_id)
+    return int(state.partitions[p].entries[producer_id].producer_epoch)
+
+
 def _are_comparable(epoch: int, known: int) -> bool:
     """Whether the copy is of an epoch that is over, and both were asked about."""
     return 0 <= epoch < known < EPOCHS
@@ -68,6 +77,9 @@ def _forgets(state: State, setup: Setup, message: Message) -> bool:
     """Whether the leader may come to know nothing of a producer: it forgets, or its successor does not read the log."""
     budget = state.budget
     changes = budget.leader_changes > 0 or budget.leaderless > 0 or not state.partitions[message.partition].leader
+    given = setup.budget
+    if given.compactions > 0 or given.snapshots > 0 or given.retentions > 0:
+        return True
     return budget.forgotten > 0 or (changes and not reads_its_log(setup.rules))
 
 

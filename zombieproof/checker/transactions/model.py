@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import id_blocks, late_copies, network
-from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, FAULTS
+from zombieproof.checker.transactions.action_kinds import ACTIONS_AT_ONCE, ACTIONS_BETWEEN_BROKERS, FAULTS
 from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.alike import sorts_of
 from zombieproof.checker.transactions.causes import worth_trying
@@ -14,21 +14,27 @@ from zombieproof.checker.transactions.order import ORDER
 from zombieproof.checker.transactions.state import (
     APPENDS,
     CLIENTS,
+    LOG,
     MORE_PRODUCER_IDS,
     NODES,
     OPS,
     PARTITIONS,
     PRODUCER_IDS,
+    READERS,
     TXNS,
     Allocation,
     Bounds,
     Budget,
     CheckedEntry,
+    FetchUnderWay,
     Group,
     Op,
     Overflow,
     Partition,
+    ProducerSnapshot,
     Reader,
+    Remains,
+    Replica,
     Setup,
     State,
     Trail,
@@ -84,6 +90,12 @@ def initial_state(setup: Setup) -> State:
         state.recorded = [0]
         state.replicated = [0]
         widen(state)
+    if is_on_replicas(setup.bounds, setup.budget):
+        replicated = 0 if setup.bounds.replicated == 1 else LOG
+        state.replicas = [Replica(high_watermark=replicated) for _ in range(PARTITIONS)]
+        state.fetches = [FetchUnderWay() for _ in range(READERS)]
+        state.remains = [Remains() for _ in range(PARTITIONS)]
+        state.snapshots = [ProducerSnapshot() for _ in range(PARTITIONS)]
     if setup.bounds.id_blocks > 0:
         for node in range(NODES):
             id_blocks.start(state, node)
@@ -103,6 +115,12 @@ def travels(bounds: Bounds) -> bool:
     """Whether there is to be room for more than messages of clients and markers, and the usual producer ids."""
     between = bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
     return between or bounds.group_appends == 1 or bounds.more_producer_ids == 1
+
+
+def is_on_replicas(bounds: Bounds, budget: Budget) -> bool:
+    """Whether logs are longer than what is replicated of them, are read in steps, or do not stay whole."""
+    cleans = budget.compactions > 0 or budget.snapshots > 0 or budget.retentions > 0
+    return bounds.replicated == 1 or bounds.reads_in_steps == 1 or cleans
 
 
 def bound_hit(state: State, setup: Setup) -> int:
@@ -145,8 +163,8 @@ _NUMBERS_OF_BLOCKS = ("first", "size", "used", "next_first", "next_size", "not_b
 BETWEEN_BROKERS = replace(
     TRANSACTIONS,
     name="transactions_between_brokers",
-    actions=len(ACTIONS),
-    faults=frozenset(FAULTS),
+    actions=ACTIONS_BETWEEN_BROKERS,
+    faults=frozenset(action for action in FAULTS if action < ACTIONS_BETWEEN_BROKERS),
     sizes={
         (State, "appends"): APPENDS,
         (State, "lanes"): PARTITIONS * NODES,
@@ -165,3 +183,17 @@ BETWEEN_BROKERS = replace(
 
 Between brokers travel appends, questions of leaders, and blocks of producer ids.
 """
+
+ON_REPLICAS = replace(
+    TRANSACTIONS,
+    name="transactions_on_replicas",
+    actions=ACTIONS_BETWEEN_BROKERS,
+    faults=frozenset(action for action in FAULTS if action < ACTIONS_BETWEEN_BROKERS),
+    sizes={
+        (State, "replicas"): PARTITIONS,
+        (State, "fetches"): READERS,
+        (State, "remains"): PARTITIONS,
+        (State, "snapshots"): PARTITIONS,
+    },
+)
+"""The same with room for how far each log is replicated, and what is left of it; nothing happens between brokers."""

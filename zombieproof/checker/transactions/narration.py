@@ -1,11 +1,14 @@
 """An action in words: who does what, and where a message arrives."""
 
+from zombieproof.checker.transactions import replicas
 from zombieproof.checker.transactions.action_kinds import (
     ACTIONS,
     AT_APPENDS,
     AT_BLOCKS,
     AT_COMMITS,
     AT_CONTROLLER,
+    AT_LOGS,
+    KINDS_BETWEEN_BROKERS,
     Action,
     partition_of,
     producer_of,
@@ -13,6 +16,7 @@ from zombieproof.checker.transactions.action_kinds import (
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.state import (
+    LOG,
     NODES,
     OFFSETS,
     Client,
@@ -74,6 +78,8 @@ def describe(state: State, action: int, setup: Setup) -> str:
         return _message_action(state, setup, kind, state.messages[i])
     if kind in (Action.RESIGN, Action.TIME_OUT, Action.FAIL_OVER, Action.DEPOSE, Action.EXPIRE):
         return _fault_of_coordinator(state, setup, kind, i)
+    if kind in KINDS_BETWEEN_BROKERS and len(state.appends) == 0:
+        return "nothing is under way between brokers"
     if kind in AT_APPENDS:
         return _at_append(state, setup, kind, i)
     if kind in AT_COMMITS:
@@ -89,6 +95,10 @@ def describe(state: State, action: int, setup: Setup) -> str:
     if kind == Action.DISCONNECT:
         p, asked = i // NODES, coordinator_name(state, setup, i % NODES)
         return f"the connection of {leader_name(p)} to {asked} breaks while it waits for an answer"
+    if kind in AT_LOGS:
+        return _at_log(state, kind, i)
+    if kind == Action.BEGIN_FETCH:
+        return _begin_fetch(state, setup, i)
     return _fault(setup, kind, i)
 
 
@@ -163,6 +173,8 @@ def marker_name(message: Message) -> str:
 def arrival(state: State, setup: Setup, message: Message) -> str:
     """A message and where it arrives."""
     p = message.partition
+    if replicas.is_waiting(message):
+        return _answer_of_log(state, setup, message)
     if message.kind != Kind.MARKER and message.stage == Stage.TO_COORDINATOR:
         asked = coordinator_name(state, setup, message.node)
         what = message_name(message, setup, to=False)
@@ -182,6 +194,18 @@ def arrival(state: State, setup: Setup, message: Message) -> str:
     return f"{message_name(message, setup, to=False)} arrives at {place}"
 
 
+def _answer_of_log(state: State, setup: Setup, message: Message) -> str:
+    """Whoever waited for the other replicas is answered."""
+    what = message_name(message, setup, to=False)
+    if message.kind == Kind.MARKER:
+        return (
+            f"the answer to {what}, which all replicas have, arrives at {coordinator_name(state, setup, message.node)}"
+        )
+    if setup.bounds.answers_travel == 1:
+        return f"{leader_name(message.partition)} answers {what}, which all replicas have"
+    return f"the answer to {what}, which all replicas have, arrives at {client_name(message.client)}"
+
+
 def _message_action(state: State, setup: Setup, kind: int, message: Message) -> str:
     what = message_name(message, setup)
     sender = "its coordinator" if message.kind == Kind.MARKER else client_name(message.client)
@@ -198,6 +222,8 @@ def _message_action(state: State, setup: Setup, kind: int, message: Message) -> 
         return f"the answer {Error(message.error).name} to {what} is lost, and {sender} sends it again"
     if message.answered:
         return f"the answer {Error(message.error).name} to {what} arrives at {sender}"
+    if kind == Action.LOSE_ANSWER and replicas.is_waiting(message):
+        return f"{sender} waits no longer for the answer to {what}, and sends it again"
     arrives = arrival(state, setup, message)
     if kind == Action.LOSE_ANSWER:
         return f"{arrives}; the answer to {sender} is lost, and {sender} sends it again"
@@ -303,5 +329,22 @@ def _fault(setup: Setup, kind: int, i: int) -> str:
         Action.REBALANCE: "the group rebalances: the other member owns the input from now on",
         Action.FORGET_PRODUCER: f"the leader of {_p(i)} forgets the silent producer {producer_of(i)}",
         Action.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {producer_of(i)}",
+        Action.REPLICATE: f"the other replicas of {p} have its next record: the high watermark rises",
+        Action.TRUNCATE: f"{p} gets a leader whose log ends at the high watermark: what lay above it is lost",
     }
     return words[Action(kind)]
+
+
+def _begin_fetch(state: State, setup: Setup, r: int) -> str:
+    if setup.rules.aborted_list_last == 0:
+        return f"a fetch of {READERS[r]} gets its list of aborted transactions, and nothing else yet"
+    return f"a fetch of {READERS[r]} gets its bound, and reads nothing yet"
+
+
+def _at_log(state: State, kind: int, i: int) -> str:
+    if kind == Action.CLEAN:
+        return f"the cleaner goes over {partition_name(i // LOG)} below offset {i % LOG + 1}"
+    if kind == Action.CLOSE_SEGMENT:
+        end = state.partitions[i].end
+        return f"a segment of {partition_name(i)} is closed, and a snapshot of its producers is kept at offset {end}"
+    return f"retention drops what {partition_name(i)} has below offset {state.snapshots[i].offset}"

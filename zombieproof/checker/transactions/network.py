@@ -17,7 +17,7 @@ Reductions, each with a switch that turns it off and a test that verdicts stay t
 - late copies that are refused for good are dropped (``late_copies``; `Bounds.keep_refused_copies` keeps them).
 """
 
-from zombieproof.checker.transactions import epochs
+from zombieproof.checker.transactions import epochs, replicas
 from zombieproof.checker.transactions.late_copies import is_refused_for_good
 from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Message, Overflow, Setup, State
 from zombieproof.model.vocabulary import NONE
@@ -159,6 +159,10 @@ def token(state: State) -> int:
 
 def normalise(state: State, setup: Setup) -> None:
     """The normal form: late copies that are refused for good are dropped, epochs are low, messages in one order."""
+    if len(state.replicas) > 0:
+        for i in range(MESSAGES):
+            if replicas.is_waiting(state.messages[i]) and not state.messages[i].live:
+                empty(state.messages[i])
     if setup.bounds.keep_refused_copies == 0:
         for i in range(MESSAGES):
             if is_refused_for_good(state, setup, state.messages[i]):

@@ -1,9 +1,10 @@
 """What a partition leader does: verify, append, end a transaction, and come back from its log.
 
-A record that is appended counts as replicated (``omissions``): what a leader answers survives every change of leader.
+A record that is appended counts as replicated, but where a scenario asks for more (``replicas``): so what a leader
+answers survives every change of leader.
 """
 
-from zombieproof.checker.transactions import group_appends, marker_actions, network
+from zombieproof.checker.transactions import cleaning_actions, group_appends, marker_actions, network, replicas
 from zombieproof.checker.transactions.moves import note_answer
 from zombieproof.checker.transactions.state import (
     LOG,
@@ -133,7 +134,7 @@ def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard
     if not trail.leader.appends:
         if trail.leader.error != Error.NONE and message.kind == Kind.TXN_OFFSET_COMMIT:
             return _refuse_offset(state, setup, trail, message.producer_id)
-        return int(trail.leader.error)
+        return _answer(state, setup, message, int(trail.leader.error), int(trail.leader.duplicate_of))
     if trail.log_fails:
         return _fail_commit(state, setup, trail, message)
     if partition.end >= LOG:
@@ -146,7 +147,14 @@ def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard
         _hold_offset(state, trail, message.producer_id, message.value, offset)
         if group_appends.waits(setup, message, offset):
             return WAITS
-    return int(Error.NONE)
+    return _answer(state, setup, message, int(Error.NONE), offset)
+
+
+def _answer(state: State, setup: Setup, message: Message, error: int, offset: int) -> int:
+    """What is said of a batch: nothing yet (WAITS) if it is in the log at `offset` alone."""
+    if error == Error.NONE and replicas.waits(state, setup, message, offset):
+        return WAITS
+    return error
 
 
 def _write(state: State, message: Message, transactional: bool, offset: int) -> None:
@@ -220,6 +228,8 @@ def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, l
         if p == OFFSETS:
             _end_offsets(state, trail, message.producer_id, marker.committed)
             group_appends.replicate(state, setup)
+        if not lost and replicas.waits(state, setup, message, offset):
+            return True
     if not lost:
         marker_actions.acknowledge(state, setup, trail, message, error)
     return True
@@ -276,26 +286,53 @@ def elect_leader(state: State, setup: Setup, trail: Trail, p: int) -> None:
         state.group.committed.offset = 0
         state.group.committed.record_offset = NONE
     if forgetting.reads_its_log(setup.rules):
-        for offset in range(partition.end):
-            _apply(state, setup, trail, p, offset)
+        if len(state.remains) > 0:
+            _read_what_is_left(state, setup, trail, p)
+        else:
+            for offset in range(partition.end):
+                _apply(state, setup, trail, p, offset)
     if p == OFFSETS:
         group_appends.replicate(state, setup)
     marker_actions.drive_waiting_markers(state, setup, trail)
 
 
+def _read_what_is_left(state: State, setup: Setup, trail: Trail, p: int) -> None:
+    """Of producers a leader that begins has a snapshot, and reads on behind it; the group's offsets it reads all."""
+    known_up_to = cleaning_actions.recall(state, setup, p)
+    for offset in range(replicas.start_of(state, p), state.partitions[p].end):
+        if cleaning_actions.is_gone(state, p, offset):
+            continue
+        is_empty = cleaning_actions.is_empty(state, p, offset)
+        if offset >= known_up_to:
+            _apply_to_producer(state, setup, trail, p, offset, is_empty)
+        if p == OFFSETS and not is_empty:
+            _apply_to_group(state, trail, offset)
+
+
 def _apply(state: State, setup: Setup, trail: Trail, p: int, offset: int) -> None:
+    _apply_to_producer(state, setup, trail, p, offset, False)
+    if p == OFFSETS:
+        _apply_to_group(state, trail, offset)
+
+
+def _apply_to_producer(state: State, setup: Setup, trail: Trail, p: int, offset: int, is_empty: bool) -> None:
     record = state.partitions[p].log[offset]
     if record.kind == LogEntry.PLAIN_OFFSET:
-        offsets.is_committed(state.group.committed, int(record.value), offset)
         return
     entry = state.partitions[p].entries[record.producer_id]
     _begin(trail, p)
     if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
-        marker = marker_of(record)
-        markers.in_log(entry, marker, offset, setup.rules, trail.leader, trail)
-        if p == OFFSETS:
-            _end_offsets(state, trail, record.producer_id, marker.committed)
+        if not is_empty:
+            markers.in_log(entry, marker_of(record), offset, setup.rules, trail.leader, trail)
         return
     batches.in_log(entry, batch_of(record), offset, offset, setup.rules, trail.leader, trail)
-    if record.kind == LogEntry.OFFSET:
+
+
+def _apply_to_group(state: State, trail: Trail, offset: int) -> None:
+    record = state.partitions[OFFSETS].log[offset]
+    if record.kind == LogEntry.PLAIN_OFFSET:
+        offsets.is_committed(state.group.committed, int(record.value), offset)
+    elif record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
+        _end_offsets(state, trail, record.producer_id, record.kind == LogEntry.COMMIT)
+    else:
         _hold_offset(state, trail, record.producer_id, record.value, offset)

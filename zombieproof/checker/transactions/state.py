@@ -65,6 +65,7 @@ class Stage(IntEnum):
 
     APPENDING: a request, of either kind or to a coordinator, waits there for the outcome of an append. WAITING: its
     question waits at its leader for the one before. ABANDONED: a question to the coordinator whose asker has gone on.
+    REPLICATING: it is in the log, and its answer waits until the high watermark has passed it.
     """
 
     TO_LEADER = 0
@@ -73,6 +74,7 @@ class Stage(IntEnum):
     APPENDING = 3
     WAITING = 4
     ABANDONED = 5
+    REPLICATING = 6
 
 
 class Phase(IntEnum):
@@ -135,7 +137,8 @@ class Message:
 
     (**) where batches may be refused: those of smaller numbers go first, and of one number by their sequences.
     (*) while its leader asks, or waits to ask, about it; 0 otherwise. `stage` of a MARKER is its transaction version.
-    `error` is what the answer says; in `stage` APPENDING 1 + the number of the append that is waited for.
+    `error` is what the answer says; in `stage` APPENDING 1 + the number of the append that is waited for, in `stage`
+    REPLICATING the high watermark that is. A MARKER that is in the log has that in `error`, too.
     `guard` is the token under which a PRODUCE or TXN_OFFSET_COMMIT is verified, 0 for none.
     """
 
@@ -234,6 +237,42 @@ class Reader:
 
 
 @dataclass(slots=True)
+class FetchUnderWay:
+    """A reader's fetch between its two moments: its `bound`, NONE before it has one.
+
+    `listed` is a mask of markers: what the list tells of, where it was taken before the bound.
+    """
+
+    under_way: bool = False
+    bound: int = integer(NONE)
+    listed: int = integer(0, width="u1")
+
+
+@dataclass(slots=True)
+class Remains:
+    """What cleaner and retention have left of a partition's log, which begins at `start`; masks of offsets.
+
+    `gone`: nothing is left of the batch; `empty`: its records are gone. `under_horizon`: markers of which a pass has
+    met no batch; `unlisted`: those that the index of aborted transactions has no more. The log itself has everything
+    still, so that promises can be judged by what was written; nobody reads what is not left.
+    """
+
+    start: int = 0
+    gone: int = integer(0, width="u1")
+    empty: int = integer(0, width="u1")
+    under_horizon: int = integer(0, width="u1")
+    unlisted: int = integer(0, width="u1")
+
+
+@dataclass(slots=True)
+class ProducerSnapshot:
+    """What was known of the producers of a partition at `offset`, where a segment begins; NONE: there is none."""
+
+    offset: int = integer(NONE)
+    entries: list[CheckedEntry] = array(CheckedEntry, PRODUCER_IDS)
+
+
+@dataclass(slots=True)
 class LabelFacts:
     """What became of one label: asked 1 commit, 2 abort; result, which the application got, and decided likewise.
 
@@ -292,6 +331,10 @@ class Budget:
     hard_appends: int = 0
     controller_changes: int = 0
     failed_commits: int = 0
+    truncations: int = 0
+    compactions: int = 0
+    snapshots: int = 0
+    retentions: int = 0
 
 
 @dataclass(slots=True)
@@ -323,10 +366,18 @@ class Allocation:
 
 
 @dataclass(slots=True)
-class State:
-    """Everything. `appends` and what stands behind it have room only in the model in which they travel.
+class Replica:
+    """What of a log all replicas in sync have: up to `high_watermark`. `is_cut`: an election lost records."""
 
-    That one has room for `MORE_PRODUCER_IDS` as well, where the other has it for `PRODUCER_IDS`.
+    high_watermark: int = 0
+    is_cut: bool = False
+
+
+@dataclass(slots=True)
+class State:
+    """Everything. `appends` and what stands behind it have room only in the model that is about them.
+
+    Where more travels there is room for `MORE_PRODUCER_IDS`, elsewhere for `PRODUCER_IDS`.
     `next_block` is what the controller knows of the next block, `recorded` what its log says, if it may change.
     `replicated` is where that ends in the offsets log which all replicas have, where commits take their time.
     """
@@ -352,6 +403,10 @@ class State:
     given: list[int] = array(int, 0)
     recorded: list[int] = array(int, 0)
     replicated: list[int] = array(int, 0)
+    replicas: list[Replica] = array(Replica, 0)
+    fetches: list[FetchUnderWay] = array(FetchUnderWay, 0)
+    remains: list[Remains] = array(Remains, 0)
+    snapshots: list[ProducerSnapshot] = array(ProducerSnapshot, 0)
 
 
 @dataclass(slots=True)
@@ -368,6 +423,8 @@ class Bounds:
     instance that is fenced is started anew by whoever supervises it, and begins its transaction again (see ``epochs``).
     `more_producer_ids` makes room for ``MORE_PRODUCER_IDS``, for where the largest epoch is small.
     With `group_appends` a commit of offsets is appended first, and answered later (see ``group_appends``).
+    With `replicated` a record is in a log before the other replicas have it (see ``replicas``).
+    With `reads_in_steps` a fetch takes its bound at one time, and reads at another one.
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -390,6 +447,8 @@ class Bounds:
     restarts: int = 0
     more_producer_ids: int = 0
     group_appends: int = 0
+    replicated: int = 0
+    reads_in_steps: int = 0
 
 
 @dataclass(slots=True)

@@ -29,19 +29,20 @@ FIRST_MARKER = FIRST_BATCH + 2 * CLIENTS * PARTITIONS
 FIRST_APPEND = FIRST_MARKER + 2 * IDS * PARTITIONS * NODES
 FIRST_BLOCK = FIRST_APPEND + APPENDS
 ADMINISTRATOR = FIRST_BLOCK + NODES
-LAST = ADMINISTRATOR
+FIRST_REPLICA = ADMINISTRATOR + 1
+LAST = FIRST_REPLICA + PARTITIONS - 1
 """Tasks are numbered in this order. `Message.client` of a marker is the index of its transactional id."""
 
 
 def tasks(state: State, action: int, setup: Setup) -> int:
     """Return who acts: a client, a reader, a node, a partition that elects, a message, an append, a block's way.
 
-    Or the administrator, who looks after what hangs some time.
+    Or the administrator, who looks after what hangs some time; or the replicas that follow a leader.
     """
     kind, i = ACTIONS[action][0], ACTIONS[action][1]
     if kind in (Action.STEP, Action.ABORT_INSTEAD):
         return 1 + i
-    if kind in (Action.READ_ONE, Action.READ_ALL):
+    if kind in (Action.READ_ONE, Action.READ_ALL, Action.BEGIN_FETCH):
         return FIRST_READER + i
     if kind == Action.RESIGN:
         return FIRST_NODE + i
@@ -51,6 +52,8 @@ def tasks(state: State, action: int, setup: Setup) -> int:
         return of_message(state.messages[i])
     if kind == Action.ABORT_BY_HAND:
         return ADMINISTRATOR
+    if kind == Action.REPLICATE:
+        return FIRST_REPLICA + i
     if kind in AT_APPENDS:
         return FIRST_APPEND + i
     return FIRST_BLOCK + i

@@ -11,7 +11,7 @@ from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 
 def first_unstable_offset(entries: Sequence[ProducerEntry]) -> int:
-    """The first offset of the earliest open transaction of a partition, or NONE (markers count as replicated)."""
+    """The first offset of the earliest open transaction of a partition, or NONE ."""
     first = NONE
     for entry in entries:
         if entry.txn_first_offset != NONE and (first == NONE or entry.txn_first_offset < first):
@@ -24,11 +24,6 @@ def earlier_offset(one: int, other: int) -> int:
     if one == NONE or (other != NONE and other < one):
         return int(other)
     return int(one)
-
-
-def is_replicated(marker_offset: int, high_watermark: int) -> bool:
-    """Whether a transaction that has ended is stable: its marker is below the high watermark (§3.6)."""
-    return marker_offset < high_watermark
 
 
 def not_below_log_start(first_unstable: int, log_start: int) -> int:
@@ -54,6 +49,15 @@ def fetch_bound(isolation: int, high_watermark: int, last_stable: int, rules: Ru
     """The offset from which on a consumer gets nothing."""
     stable = isolation == Isolation.READ_COMMITTED and rules.stable_bound == 1
     return int(last_stable) if stable else int(high_watermark)
+
+
+def bound_comes_first(rules: Rules) -> bool:
+    """Whether a fetch takes its bound before it reads, and the list of aborted transactions behind that.
+
+    So everything below its bound is decided and listed by then. The other way round, what is aborted between the two
+    lies below the bound, and the list does not tell of it (KAFKA-5376).
+    """
+    return rules.aborted_list_last == 1
 
 
 def is_due(has_error: bool, bytes_read: int, min_bytes: int, waited_ms: int, max_wait_ms: int) -> bool:

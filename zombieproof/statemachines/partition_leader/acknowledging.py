@@ -7,10 +7,17 @@ record may become durable later.
 Source: ``DelayedProduce.scala``, ``Partition.checkEnoughReplicasReachOffset``.
 """
 
+from zombieproof.model.decisions.replication import is_everywhere
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error
 
 WAITS = -2
 """No error, and no answer either: the append is not durable yet."""
+
+
+def is_durable_everywhere(high_watermark: int, end_offset: int, rules: Rules) -> bool:
+    """Whether what lies below `end_offset` is durable at every replica in sync, as far as an answer waits for it."""
+    return is_everywhere(high_watermark, end_offset, rules)
 
 
 def acknowledge(leads: bool, is_durable: bool, is_offline: bool, in_sync: int, min_in_sync: int, is_over: bool) -> int:

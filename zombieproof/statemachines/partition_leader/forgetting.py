@@ -5,6 +5,7 @@ Source: reference §3.7, §3.4 step 8; ``ProducerStateManager.removeExpiredProdu
 
 from typing import NamedTuple
 
+from zombieproof.model.decisions import replication
 from zombieproof.model.decisions.produce import (
     decide_expiry,
     drop_guard,
@@ -62,6 +63,11 @@ def lose_memory(entry: ProducerEntry) -> None:
 def reads_its_log(rules: Rules) -> bool:
     """Whether a leader that begins reads its log: without, it knows nothing."""
     return rules.leader_reads_log == 1
+
+
+def reloads_when_cut(rules: Rules) -> bool:
+    """Whether a replica whose log is cut reads the rest of it: without, it goes on with what it knew."""
+    return replication.reloads_when_cut(rules)
 
 
 def hangs(last_timestamp_ms: int, now_ms: int, max_transaction_timeout_ms: int) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from zombieproof.model.decisions.fetch import (
+    bound_comes_first,
     earlier_offset,
     epoch_meant,
     error_of_fetch,
@@ -16,13 +17,13 @@ from zombieproof.model.decisions.fetch import (
     first_unstable_offset,
     is_due,
     is_listed_as_aborted,
-    is_replicated,
     last_stable_offset,
     not_below_log_start,
     offset_by_time,
 )
 from zombieproof.model.decisions.leader_epochs import diverges, error_of_unknown_epoch
 from zombieproof.model.decisions.list_offsets import error_of_listing, place_of
+from zombieproof.model.decisions.replication import holds_back, readable_end
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Isolation
@@ -34,6 +35,11 @@ class Reach(NamedTuple):
     log_start: int
     high_watermark: int
     log_end: int
+
+
+def reach_of(log_start: int, high_watermark: int, log_end: int, rules: Rules) -> Reach:
+    """What there is of a log for whoever reads it."""
+    return Reach(log_start, readable_end(high_watermark, log_end, rules), log_end)
 
 
 class Readable(NamedTuple):
@@ -48,9 +54,9 @@ def first_undecided(entries: Sequence[ProducerEntry]) -> int:
     return first_unstable_offset(entries)
 
 
-def is_settled(marker_offset: int, high_watermark: int) -> bool:
+def is_settled(marker_offset: int, high_watermark: int, rules: Rules) -> bool:
     """Whether a transaction that was ended at `marker_offset` holds nothing back any more."""
-    return is_replicated(marker_offset, high_watermark)
+    return not holds_back(marker_offset, high_watermark, rules)
 
 
 def readable(undecided: int, unsettled: int, reach: Reach) -> Readable:
@@ -93,6 +99,11 @@ def fetch(offset: int, isolation: int, stable: Readable, reach: Reach, rules: Ru
         return Fetch(error, NONE, False, NONE)
     lists = lists_aborted(isolation)
     return Fetch(error, bound_of(isolation, stable, reach, rules), lists, reach.log_end)
+
+
+def takes_bound_first(rules: Rules) -> bool:
+    """Of the two moments of a fetch: whether its bound belongs to the first one, and its list to the second."""
+    return bound_comes_first(rules)
 
 
 def meant(said_epoch: int) -> int:

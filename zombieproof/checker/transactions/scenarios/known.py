@@ -45,6 +45,18 @@ ABORTED_UNSEEN = (
     "first aborts one partition of a transaction that its producer goes on to commit (KIP-664)"
 )
 
+EMPTY_MARKERS = (
+    "open; the cleaner keeps the marker by which alone a producer is known, to fence by its epoch, but without its "
+    "record; and who reads such a batch makes nothing of it: a replica that has copied the log knows no epoch "
+    "(Cleaner.checkBatchRetention against ProducerAppendInfo.append)"
+)
+
+DROPPED_MARKERS = (
+    "by design; a consumer that holds transactions back itself takes the next marker of a producer for that of what it "
+    "holds, and one that retention has dropped unread is missed: what was aborted comes with the next commit. Kafka's "
+    "consumer is told with each fetch what was aborted"
+)
+
 
 DECIDED_AGAIN = (
     "open; a decision whose append is durable and counts as failed is in the log, and the coordinator's memory has the "

@@ -1,0 +1,248 @@
+"""What lies in a log does not stay as it was: fetches that take their time, the cleaner, snapshots and retention."""
+
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import DROPPED_MARKERS, EMPTY_MARKERS
+from zombieproof.checker.transactions.state import Op
+
+FETCHES_IN_STEPS = transaction_scenario(
+    "fetches_in_steps",
+    "A producer aborts its first transaction and commits the second, while a fetch is under way: it has its bound, and "
+    "reads, and is told what was aborted, later; records and markers are appended in between. A consumer that skips "
+    "what is listed and one that holds transactions back itself deliver the second transaction and nothing else.",
+    (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)),),
+    distinct=1_098,
+    always=(
+        *ALWAYS,
+        "a_reader_gets_committed_records_only",
+        "a_reader_misses_nothing_committed",
+        "both_readers_agree",
+    ),
+    sometimes=(
+        "a_reader_skips_and_delivers",
+        "a_buffering_reader_holds_back",
+        "a_marker_is_appended_behind_the_bound_of_a_fetch",
+    ),
+    readers=2,
+    reads_in_steps=1,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "the_list_is_older_than_the_bound",
+            breaks="a_reader_gets_committed_records_only",
+            steps=11,
+            without=("aborted_list_last",),
+            bug="B54",
+        ),
+    ),
+)
+
+CLEANED_LOG = transaction_scenario(
+    "cleaned_log",
+    "The cleaner goes over a partition while one producer aborts a transaction and commits the next one, another one "
+    "commits its own, and a fetch is under way: what was aborted goes, and its marker is to follow. The leader "
+    "changes; its successor has copied what is left. Neither a reader nor a leader misses anything by that.",
+    (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
+    ids=(0, 1),
+    distinct=40_308,
+    always=(
+        *ALWAYS,
+        "sequences_in_memory_are_the_fold_of_their_log",
+        "a_reader_gets_committed_records_only",
+        "a_reader_misses_nothing_committed",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=(
+        "a_reader_skips_and_delivers",
+        "a_fetch_meets_what_the_cleaner_has_left",
+        "a_new_leader_reads_a_cleaned_log",
+    ),
+    readers=1,
+    reads_in_steps=1,
+    compactions=2,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "a_marker_goes_before_its_records",
+            breaks="memory_is_the_fold_of_the_log",
+            steps=12,
+            without=("marker_outlives_data",),
+        ),
+        Mutant(
+            "an_empty_marker_tells_no_epoch",
+            breaks="memory_is_the_fold_of_the_log",
+            steps=13,
+            bounds={"compactions": 3},
+            known=EMPTY_MARKERS,
+        ),
+        Mutant(
+            "who_knows_nothing_fences_nobody",
+            breaks="epochs_never_go_down",
+            steps=15,
+            bounds={"compactions": 3, "deposed": 1},
+            known=EMPTY_MARKERS,
+        ),
+    ),
+)
+
+CLEANED_LOG_OF_VERSION_0 = transaction_scenario(
+    "cleaned_log_of_version_0",
+    "Transaction version 0: a producer keeps its epoch, and its sequences go on from one transaction to the next. "
+    "The cleaner removes what was aborted, and then its marker; the leader changes, and its successor has copied what "
+    "is left. The batch with the last sequence is still there, if without records: the producer can go on.",
+    (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)),),
+    distinct=657,
+    always=(
+        *ALWAYS,
+        "sequences_in_memory_are_the_fold_of_their_log",
+        "a_reader_gets_committed_records_only",
+        "a_reader_misses_nothing_committed",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=(
+        "a_reader_skips_and_delivers",
+        "a_fetch_meets_what_the_cleaner_has_left",
+        "a_new_leader_reads_a_cleaned_log",
+    ),
+    changes={"transaction_version": 0},
+    readers=1,
+    reads_in_steps=1,
+    compactions=3,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "the_last_sequence_goes_with_its_record",
+            breaks="sequences_in_memory_are_the_fold_of_their_log",
+            steps=12,
+            without=("last_batch_outlives_records",),
+        ),
+    ),
+)
+
+CLEANED_OFFSETS = transaction_scenario(
+    "cleaned_offsets",
+    "A member of a group commits its position in one transaction after the other, or aborts. The cleaner leaves the "
+    "newest position that is committed, and the group coordinator changes: the next one reads what is left. What it "
+    "knows is what a group coordinator knows that has read everything.",
+    (
+        (
+            (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT),
+            (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT),
+        ),
+    ),
+    distinct=3_528,
+    always=(
+        *ALWAYS,
+        "each_input_has_one_committed_output",
+        "no_input_is_passed_over",
+        "offsets_in_memory_are_the_fold_of_their_log",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=(
+        "offsets_are_committed",
+        "a_new_leader_reads_a_cleaned_log",
+    ),
+    inputs=2,
+    grouped=1,
+    may_abort=1,
+    compactions=2,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "the_cleaner_takes_what_is_open_for_committed",
+            breaks="offsets_in_memory_are_the_fold_of_their_log",
+            steps=23,
+            without=("cleaner_stops_at_stable",),
+        ),
+    ),
+)
+
+SHORTENED_LOG = transaction_scenario(
+    "shortened_log",
+    "Segments of a partition are closed, each with a snapshot of its producers, and retention drops the oldest, in the "
+    "middle of a transaction too. The leader changes; its successor has the snapshot, and what lies behind it. What it "
+    "knows of epochs, sequences and open transactions is what the whole log said.",
+    (((Op.SEND_0, Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
+    distinct=5_439,
+    always=(
+        *ALWAYS,
+        "sequences_in_memory_are_the_fold_of_their_log",
+        "a_reader_gets_committed_records_only",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=("a_new_leader_knows_an_open_transaction", "a_transaction_is_open_that_begins_below_its_log"),
+    readers=1,
+    may_abort=1,
+    snapshots=2,
+    retentions=1,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "a_snapshot_forgets_what_is_open",
+            breaks="a_reader_gets_committed_records_only",
+            steps=9,
+            without=("snapshot_keeps_open",),
+            bug="B68",
+        ),
+        Mutant(
+            "producers_go_with_their_records",
+            breaks="memory_is_the_fold_of_the_log",
+            steps=8,
+            without=("producers_outlive_records",),
+        ),
+    ),
+)
+
+SHORTENED_FOR_READERS = transaction_scenario(
+    "shortened_for_readers",
+    "A producer aborts its first transaction and commits the second, and retention drops the oldest segment while two "
+    "consumers read. What Kafka's consumer skips it is told with each fetch. One that holds transactions back itself "
+    "waits for markers, and one that is dropped before it was read never comes.",
+    (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)),),
+    distinct=831,
+    always=ALWAYS,
+    sometimes=("a_reader_skips_and_delivers", "a_buffering_reader_holds_back"),
+    readers=2,
+    snapshots=1,
+    retentions=1,
+    mutants=(
+        Mutant(
+            "a_marker_that_was_dropped_is_waited_for",
+            breaks="a_reader_gets_committed_records_only",
+            steps=20,
+            known=DROPPED_MARKERS,
+        ),
+    ),
+)
+
+SHORTENED_FOR_A_PRODUCER = transaction_scenario(
+    "shortened_for_a_producer",
+    "A producer without a transactional id sends one batch after the other, and retention drops what it has written, "
+    "while the answer to its last batch is lost. It sends that again. Each batch is written once, because the leader "
+    "knows the producer still.",
+    (((Op.SEND_0,), (Op.SEND_0,), (Op.SEND_0,)),),
+    distinct=676,
+    always=(
+        "every_batch_is_written_once",
+        "sequences_follow_each_other",
+        "no_machine_leaves_its_table",
+        "epochs_never_go_down",
+        "memory_is_the_fold_of_the_log",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=("a_record_is_sent_again_that_retention_has_dropped",),
+    ids=(-1, -1),
+    snapshots=1,
+    retentions=1,
+    lost=1,
+    doubled_batches=1,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "whoever_is_forgotten_begins_again",
+            breaks="every_batch_is_written_once",
+            steps=6,
+            rules="2.3",
+            bug="B19",
+        ),
+    ),
+)
