@@ -1,6 +1,7 @@
 """zombieproof conform --bootstrap: what it says, what it leaves, how it ends, and what it takes for no broker."""
 
 import gzip
+import importlib
 import json
 import os
 import random
@@ -312,9 +313,9 @@ def test_what_was_made_is_taken_away_when_a_run_is_interrupted_while_it_imports_
                 type("Message", (), {"field": Interrupting()})
         return imported(name)
 
-    imported = entities.import_module
+    imported = importlib.import_module
     with told_of() as (bootstrap, cluster, _):
-        monkeypatch.setattr(entities, "import_module", interrupts)
+        monkeypatch.setattr("zombieproof.wire.entities.import_module", interrupts)
         entities.entity_class.cache_clear()
         outcome = run("--bootstrap", bootstrap)
         assert (outcome.code, "Traceback" in outcome.err) == (130, False)
