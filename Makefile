@@ -45,7 +45,7 @@ pipeline-kafka: .venv/spark ## the same at a real Apache Kafka 4.3.1 on loopback
 	$(BIN)/python -m tests.jvm.kafka_node -- $(BIN)/python examples/spark_pipeline.py --mode partition $(ARGS)
 	$(BIN)/python -m pytest -p no:xdist tests/pipeline --real-kafka
 
-deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case (a quarter of an hour)
+deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case, the largest scopes twice (half an hour)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m deep $(ARGS)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -k alterations $(ARGS)
 

@@ -26,7 +26,7 @@ def test_a_peer_counts_the_states_of_the_graph(which: int, tmp_path: Path) -> No
     assert (row.fault, row.distinct, len(row.runs)) == ("", 1_568, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.deep  # half a minute of compiling in Rust; `make bench` says so too
 def test_stateright_counts_the_states_of_the_graph(tmp_path: Path) -> None:
     needs("cargo")
     [row] = engine.measure([engine.stateright(MANAGERS)], engine.DISTINCT[MANAGERS], 1, tmp_path)

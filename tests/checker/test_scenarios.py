@@ -22,11 +22,12 @@ OF_TRANSACTIONS = [
     for scenario in SCENARIOS.values()
     if scenario.model(scenario.bounds) in (TRANSACTIONS, BETWEEN_BROKERS, ON_REPLICAS)
 ]
-MANY = 5_000_000
-"""Distinct states from which on the exploration of a scenario takes long; `make check` explores them all."""
+MANY = 20_000
+"""Distinct states above which a scenario is explored by `make check` alone, which compares the pinned number too."""
 
-FEW = 300_000
-"""Distinct states up to which scenarios are explored a second time, as slowly as can be."""
+FEW = 20_000
+"""Distinct states up to which scenarios are explored a second time, as slowly as can be; `make deep`: up to more."""
+FEW_DEEP = 300_000
 
 MUTANTS = [(scenario, mutant) for scenario in SCENARIOS.values() for mutant in scenario.mutants]
 TEN_BUGS = {"B01", "B02", "B03", "B04", "B06", "B07", "B08", "B09", "B10", "B73"}
@@ -62,7 +63,7 @@ REDUCIBLE: dict[str, dict[str, int]] = {
 @pytest.mark.parametrize(
     "scenario",
     [
-        pytest.param(scenario, marks=[pytest.mark.slow] if scenario.distinct > MANY else [], id=scenario.name)
+        pytest.param(scenario, marks=[pytest.mark.deep] if scenario.distinct > MANY else [], id=scenario.name)
         for scenario in SCENARIOS.values()
     ],
 )
@@ -130,7 +131,9 @@ def test_the_default_set_visits_five_million_states() -> None:
 
 
 @pytest.mark.sample("delayed_commit")
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] if name == "late_produce" else []) for name in EXACT]
+)
 def test_fingerprints_buffers_and_compilation_change_nothing(name: str) -> None:
     scenario = SCENARIOS[name]
     bounds = {**scenario.bounds, **EXACT[name]}
@@ -160,11 +163,19 @@ def test_a_reduction_changes_no_verdict(name: str, switch: str) -> None:
             assert steps_of(full) == steps_of(reduced), mutant
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("model", [TRANSACTIONS, BETWEEN_BROKERS, ON_REPLICAS], ids=lambda model: model.name)
-def test_all_that_is_passed_over_is_disabled(model: Model) -> None:
+@pytest.mark.parametrize(
+    ("model", "few"),
+    [
+        pytest.param(TRANSACTIONS, FEW, marks=pytest.mark.slow),
+        pytest.param(TRANSACTIONS, FEW_DEEP, marks=pytest.mark.deep),
+        pytest.param(BETWEEN_BROKERS, FEW_DEEP, marks=pytest.mark.deep),
+        pytest.param(ON_REPLICAS, FEW_DEEP, marks=pytest.mark.deep),
+    ],
+    ids=lambda value: value.name if isinstance(value, Model) else str(value),
+)
+def test_all_that_is_passed_over_is_disabled(model: Model, few: int) -> None:
     patient = replace(model, name=f"patient_{model.name}", worth_trying=try_all)
-    scenarios = [each for each in OF_TRANSACTIONS if each.model(each.bounds) is model and each.distinct < FEW]
+    scenarios = [each for each in OF_TRANSACTIONS if each.model(each.bounds) is model and each.distinct < few]
     assert len(scenarios) >= 3
     for scenario in scenarios:
         setup = scenario.setup(scenario.own_rules(), scenario.bounds)

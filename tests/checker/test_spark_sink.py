@@ -40,7 +40,7 @@ def smaller(scenario: Scenario) -> object:
     return scenario.setup(Rules(), scenario.own_bounds(SMALL[scenario.name]))
 
 
-LARGER = {"spark_task_attempts", "spark_two_drivers", "spark_identity_sink"}
+LARGER = {"spark_task_attempts", "spark_two_drivers", "spark_identity_sink", "spark_partition_sink"}
 
 
 @pytest.mark.sample("spark_naive_sink", "spark_two_phase_sink")

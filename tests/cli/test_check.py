@@ -346,6 +346,23 @@ def test_an_internal_error_is_exit_code_70_and_says_how_to_report_it(run: Any, m
     assert "please report it" in outcome.err.splitlines()[-1].lower()
 
 
+def test_ctrl_c_while_a_class_is_made_is_no_internal_error(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 makes a RuntimeError of it; modules are imported while commands run, and classes made in them."""
+
+    class Interrupting:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    def interrupted(*_: object) -> Any:
+        return type("Record", (), {"field": Interrupting()})
+
+    changed = dataclasses.replace(SCENARIOS["late_produce"], setup=interrupted)
+    monkeypatch.setattr(exploring, "SCENARIOS", {"late_produce": changed})
+    outcome = run("check", "late_produce")
+    assert outcome.code == 130
+    assert "Traceback" not in outcome.err
+
+
 def test_ctrl_c_leaves_a_partial_result_and_exit_code_130() -> None:
     """On a terminal, so that the bar says when the exploration is under way."""
     ours, theirs = pty.openpty()

@@ -1,9 +1,11 @@
 """zombieproof verify: one table and one exit code, and a failure of each part is seen."""
 
 import dataclasses
+import functools
 import gzip
 import json
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -11,8 +13,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from zombieproof.checker.checking import check
+from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli import verify
+from zombieproof.cli.exploring import Choice
 from zombieproof.report import results, verification
 from zombieproof.report.answers import Cases, meet_cases
 from zombieproof.report.coverage import ROWS, Row, rows_taken
@@ -21,6 +25,23 @@ STORY, RESULTS = (
     f"{results.BEGIN.format(part=part)}\n{results.END.format(part=part)}" for part in ("story", "results")
 )
 CHOSEN = {name: SCENARIOS[name] for name in ("late_produce", "delayed_commit", "leaderless_partition")}
+
+
+ASKED: dict[tuple[object, ...], Any] = {}
+"""What was found of which scenarios; they are kept, so that no other has the identity of one."""
+
+
+def once(ask: Callable[..., Any]) -> Callable[..., Any]:
+    """Explore the same scenarios in the same way once for all tests here: what is judged is what becomes of it."""
+
+    def asked(scenarios: Sequence[Scenario], choice: Choice) -> Any:
+        key = ask.__name__, repr(choice), *map(id, scenarios)
+        if key not in ASKED:
+            ASKED[key] = tuple(scenarios), ask(scenarios, choice)
+        found, interrupted = ASKED[key][1]
+        return list(found), interrupted
+
+    return asked
 
 
 @pytest.fixture
@@ -40,10 +61,13 @@ def clone(tmp_path: Path, repository_root: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(verify, "clone_root", lambda: tmp_path)
     monkeypatch.setattr(verify, "SCHEMA_PATH", tmp_path / "docs/trace-schema.json")
     monkeypatch.setattr(verify, "SCENARIOS", CHOSEN)
-    monkeypatch.setattr(verification, "UNCOVERED", _reasons())
+    for name in ("explore_all", "hunt_all", "turn_all"):
+        monkeypatch.setattr(verify, name, once(getattr(verify, name)))
+    monkeypatch.setattr(verification, "UNCOVERED", dict(_reasons()))
     return tmp_path
 
 
+@functools.cache
 def _reasons() -> dict[Row, str]:
     """A reason for each row that the chosen scenarios do not take."""
     taken = frozenset[Row]().union(*(rows_taken(check(scenario).result.coverage) for scenario in CHOSEN.values()))
@@ -162,7 +186,7 @@ def test_a_mutant_that_survives_fails(run: Any, clone: Path, monkeypatch: pytest
 
 def test_a_row_without_reason_and_a_reason_without_need_fail(run: Any, clone: Path, monkeypatch: Any) -> None:
     assert clone.is_dir()
-    reasons = _reasons()
+    reasons = dict(_reasons())
     forgotten = next(iter(reasons))
     needless = next(row for row in ROWS if row not in reasons)
     del reasons[forgotten]

@@ -1,8 +1,10 @@
 """zombieproof conform --bootstrap: what it says, what it leaves, how it ends, and what it takes for no broker."""
 
 import gzip
+import importlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -25,6 +27,7 @@ from zombieproof.conformance.outside import judge as judging
 from zombieproof.conformance.outside import peer, scenarios
 from zombieproof.formats.topics import INTERNAL_TOPICS
 from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire import entities
 from zombieproof.wire.api import Address
 from zombieproof.wire.asking import Asking
 
@@ -289,28 +292,107 @@ def test_what_was_made_is_taken_away_when_a_run_is_interrupted(
         assert cluster.open_transactions == 0
 
 
+class Interrupting:
+    """A field that is interrupted while its class is made: Python 3.11 makes a RuntimeError of that."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("at", range(1, 9))
+def test_what_was_made_is_taken_away_when_a_run_is_interrupted_while_it_imports_a_message(
+    run: Run, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    asked = 0
+
+    def interrupts(name: str) -> Any:
+        nonlocal asked
+        if threading.current_thread() is threading.main_thread():
+            asked += 1
+            if asked == at:
+                type("Message", (), {"field": Interrupting()})
+        return imported(name)
+
+    imported = importlib.import_module
+    with told_of() as (bootstrap, cluster, _):
+        monkeypatch.setattr("zombieproof.wire.entities.import_module", interrupts)
+        entities.entity_class.cache_clear()
+        outcome = run("--bootstrap", bootstrap)
+        assert (outcome.code, "Traceback" in outcome.err) == (130, False)
+        assert asked >= at
+        monkeypatch.undo()
+        assert names_at(bootstrap) == ({"theirs"}, set())
+        assert cluster.open_transactions == 0
+
+
+def terminated(bootstrap: str, after_s: float) -> tuple[int, str]:
+    """Exit code and stderr of a run that is told to end so long after it has made its first topic."""
+    command = [sys.executable, "-c", "import sys; from zombieproof.cli import main; sys.exit(main())"]
+    program = subprocess.Popen(
+        [*command, "conform", "--bootstrap", bootstrap, "--level", "full"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ,
+        text=True,
+    )
+    try:
+        until = time.monotonic() + 30
+        while names_at(bootstrap)[0] == {"theirs"} and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(after_s)
+        program.send_signal(signal.SIGTERM)
+        _, err = program.communicate(timeout=60)
+    finally:
+        program.kill()
+        program.wait()
+    return program.returncode, err
+
+
 def test_a_run_that_is_terminated_takes_away_what_it_has_made() -> None:
     with served() as bootstrap:
-        command = [sys.executable, "-c", "import sys; from zombieproof.cli import main; sys.exit(main())"]
-        program = subprocess.Popen(
-            [*command, "conform", "--bootstrap", bootstrap, "--level", "full"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=os.environ,
-            text=True,
-        )
-        try:
-            until = time.monotonic() + 30
-            while names_at(bootstrap)[0] == {"theirs"} and time.monotonic() < until:
-                time.sleep(0.01)
-            program.send_signal(signal.SIGTERM)
-            _, err = program.communicate(timeout=60)
-        finally:
-            program.kill()
-            program.wait()
-        assert program.returncode == 130
-        assert "Traceback" not in err
+        assert terminated(bootstrap, 0) == (130, "")
         assert names_at(bootstrap) == ({"theirs"}, set())
+
+
+@pytest.mark.deep
+def test_so_does_one_that_is_terminated_at_any_moment() -> None:
+    # Messages are imported when they are first used: of the first tenths of a second a good part.
+    chance = random.Random(13)
+    with served() as bootstrap:
+        for moment in range(20):
+            after_s = chance.uniform(0, 0.5 if moment % 3 else 2)
+            assert terminated(bootstrap, after_s) == (130, ""), after_s
+            assert names_at(bootstrap) == ({"theirs"}, set()), after_s
+
+
+@pytest.fixture
+def outlived() -> Iterator[None]:
+    """SIGTERM does nothing to these tests, but where the command hears it."""
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("outlived")
+def test_so_does_a_run_in_this_process_at_any_moment(run: Run) -> None:
+    chance = random.Random(13)
+
+    def terminate(after_s: float) -> None:
+        while signal.getsignal(signal.SIGTERM) is not signal.default_int_handler:
+            time.sleep(0.001)
+        time.sleep(after_s)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with told_of() as (bootstrap, cluster, _):
+        for _ in range(30):
+            after_s = chance.uniform(0, 0.2)
+            thread = threading.Thread(target=terminate, args=(after_s,))
+            thread.start()
+            code = run("--bootstrap", bootstrap, "--level", "full").code
+            thread.join()
+            assert code == 130, after_s
+            assert names_at(bootstrap) == ({"theirs"}, set()), after_s
+            assert cluster.open_transactions == 0
 
 
 @pytest.mark.usefixtures("few")

@@ -145,7 +145,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return Exit.INTERRUPTED
         except OSError as error:
             return _denied(error)
-        except Exception:  # noqa: BLE001  # the last resort: whatever else happens is our fault and is said to be
+        except Exception as error:  # noqa: BLE001  # the last resort: whatever else happens is our fault and is said to be
+            if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
+                # What Python 3.11 makes of Ctrl-C while a class gets its fields, in a module that is being imported.
+                _complain("interrupted")
+                return Exit.INTERRUPTED
             return _internal_error()
         finally:
             if arguments is None:

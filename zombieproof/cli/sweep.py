@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,6 +18,7 @@ from zombieproof.cli.exploring import Choice, blaming, choose, examine_all, work
 from zombieproof.cli.farming import values_of_bounds
 from zombieproof.cli.usage import WrongUsage, form_of, known, memory_bytes
 from zombieproof.cli.watching import Watcher, watching
+from zombieproof.farm.kept_sweep import KeptRefused, KeptSweep
 from zombieproof.farm.sweeping import Explore, NothingToSweep, Place, Space, space_of, sweep
 from zombieproof.report import sweep_text
 from zombieproof.report.runs import run_of
@@ -31,7 +33,7 @@ Each bound that is swept over begins at its least value. A combination is explor
 breaks is told with as few faults as it needs. Only promises that no behaviour may break are judged: with fewer faults
 less is reached. At the end it is told what holds, and what was never tried: a bound above some value, or together with
 another one. How long a combination takes is estimated from those below it; none is begun that would take longer than
-what is left.
+what is left. With --checkpoint a sweep that was stopped or killed goes on by --resume, for as long again.
 
 \b
 Examples:
@@ -41,6 +43,7 @@ Examples:
   zombieproof sweep leaderless_partition --without marker_waits_for_leader
   zombieproof sweep two_phase_commit --bound n=1..9 --json
   zombieproof sweep --model spark_sink -o stories/
+  zombieproof sweep --minutes 60 --checkpoint kept.jsonl --resume
 
 \b
 Exit codes: 0 what was explored holds, 1 a promise is violated,
@@ -92,6 +95,10 @@ def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="show also what holds below larger ones that hold")] = False,
     brief: Annotated[bool, typer.Option("--brief", help="tell stories without decisions and moves")] = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="keep each combination that was explored, in a line of it")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="go on from what is in the file of --checkpoint")] = False,
     form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
 ) -> int:
@@ -111,8 +118,8 @@ def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     writable(output, len(chosen))
     spaces, without = spaces_of(chosen, choice, values, is_named=bool(names))
     examine_all([(space.scenario, space.request_at(space.lowest)) for space in spaces])
-    with watching() as watcher:
-        swept = sweep(spaces, explorer(watcher), limit)
+    with watching() as watcher, _keeping(explorer(watcher), spaces, checkpoint, resume=resume) as explore:
+        swept = sweep(spaces, explore, limit)
     runs = [run_of(one.checked, one.space.request_at(one.place)) for one in sweep_text.first_violations(swept)]
     screen = Screen()
     if form == "json":
@@ -124,6 +131,25 @@ def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     if output is not None:
         write(runs if output.is_dir() else runs[:1], output)
     return sweep_text.exit_code_of(swept)
+
+
+@contextmanager
+def _keeping(explore: Explore, spaces: Sequence[Space], file: Path | None, *, resume: bool) -> Iterator[Explore]:
+    """What explores, and takes what is known from a file.
+
+    Raises:
+        WrongUsage: --resume without a file, or a file that cannot be used.
+    """
+    if file is None:
+        if resume:
+            raise WrongUsage("--resume goes on from a file: give it as well, --checkpoint FILE --resume")
+        yield explore
+        return
+    try:
+        with closing(KeptSweep(file, spaces, resume=resume)) as kept:
+            yield kept.through(explore)
+    except KeptRefused as error:
+        raise WrongUsage(str(error)) from error
 
 
 def seconds_of(seconds: float | None, minutes: float | None) -> float:

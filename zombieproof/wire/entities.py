@@ -58,6 +58,11 @@ def entity_class(api: ApiKey, version: int, side: Side) -> Any:
         module = import_module(f"kio.schema.{snake(name)}.v{version}.{side}")
     except ModuleNotFoundError as error:
         raise Malformed(f"{name} has no version {version}") from error
+    except RuntimeError as error:
+        # Python 3.11 makes this of an interrupt that comes while a class gets its fields.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise error.__cause__ from error
+        raise
     return getattr(module, name + side.capitalize())
 
 

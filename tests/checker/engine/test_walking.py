@@ -14,6 +14,7 @@ from zombieproof.checker.engine.replay import replay
 from zombieproof.checker.engine.walking import LONGEST, Walkers, shortened, wander
 from zombieproof.checker.request import Request, Walks
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS
 from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
 
 Houses = Callable[..., Any]
@@ -160,7 +161,15 @@ def test_an_index_outside_is_told_with_its_place(coins: Model, house: Houses) ->
 
 
 @pytest.mark.sample("late_produce", "two_phase_commit")
-@pytest.mark.parametrize("name", [name for name, each in SCENARIOS.items() if each.mutants])
+@pytest.mark.parametrize(
+    "name",
+    [
+        # The walks of each model are compiled by themselves; a model with more room for the same takes a minute.
+        pytest.param(name, marks=[pytest.mark.deep] if each.model(each.bounds) is BETWEEN_BROKERS else [])
+        for name, each in SCENARIOS.items()
+        if each.mutants
+    ],
+)
 def test_a_story_of_a_mutant_stands_and_no_step_of_it_can_be_left_out(name: str) -> None:
     """Whatever a second of walks breaks of the first mutant: interpreted as compiled, and locally shortest."""
     scenario = SCENARIOS[name]

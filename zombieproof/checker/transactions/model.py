@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import id_blocks, late_copies, network
-from zombieproof.checker.transactions.action_kinds import ACTIONS_AT_ONCE, ACTIONS_BETWEEN_BROKERS, FAULTS
+from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, ACTIONS_BETWEEN_BROKERS, FAULTS
 from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.alike import sorts_of
 from zombieproof.checker.transactions.causes import worth_trying
@@ -187,8 +187,8 @@ Between brokers travel appends, questions of leaders, and blocks of producer ids
 ON_REPLICAS = replace(
     TRANSACTIONS,
     name="transactions_on_replicas",
-    actions=ACTIONS_BETWEEN_BROKERS,
-    faults=frozenset(action for action in FAULTS if action < ACTIONS_BETWEEN_BROKERS),
+    actions=len(ACTIONS),
+    faults=frozenset(FAULTS),
     sizes={
         (State, "replicas"): PARTITIONS,
         (State, "fetches"): READERS,

@@ -65,7 +65,7 @@ def _introduced(address: Address, names: SymbolNames, patience_s: float) -> tupl
             if not version:
                 raise
             continue
-        except OSError:
+        except BaseException:
             connection.close()
             raise
         if int(found.error_code.value) == Error.NONE:

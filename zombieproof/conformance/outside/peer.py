@@ -93,6 +93,9 @@ class Peer:
                 f"{error}; it speaks Kafka's protocol, and ends the connection of whoever has not said who it is: "
                 "only listeners without authentication (PLAINTEXT) can be asked, no SASL"
             ) from error
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Hang up."""
@@ -143,12 +146,13 @@ class Peer:
         at = self._some() if node is None else node
         try:
             return self._connected(at).entity(api, version, values)
-        except KeyboardInterrupt:
-            self._hang_up(at)
-            raise
         except (OSError, Malformed) as error:
             self._hang_up(at)
             raise Unreachable(f"{self._where(at)} does not answer {api.name}: {said(error)}") from error
+        except BaseException:
+            # Whatever it was, as in `ask`: an answer that still comes is not the answer to the next question.
+            self._hang_up(at)
+            raise
 
     def is_alive(self) -> bool:
         """Whether some broker still says what it speaks."""
