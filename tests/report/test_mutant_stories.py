@@ -163,6 +163,9 @@ WHY = {
         "a_given_up_batch_leaves_a_gap": (
             "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
         ),
+        "a_later_batch_begins_a_log_that_was_cut": (
+            "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
+        ),
         "a_later_batch_is_verified_first": (
             "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
         ),

@@ -14,6 +14,7 @@ from zombieproof.checker.transactions.narration import (
     id_name,
     leader_name,
     message_name,
+    partition_name,
     remembers_position,
 )
 from zombieproof.checker.transactions.network import speaks_to_coordinator
@@ -98,7 +99,9 @@ def _answer(after: State, setup: Setup, kind: int, message: Message, trail: Trai
     """What the answer to a message says. An acceptance is not said where its effect is told."""
     if message.kind == Kind.MARKER:
         yield from _answer_to_marker(trail)
-        if begins_to_wait(after, message) and kind == Action.DELIVER:
+        if kind == Action.DELIVER and is_waiting(message):
+            yield f"the marker of {partition_name(message.partition)} counts as written"
+        elif kind == Action.DELIVER and begins_to_wait(after, message):
             yield WAITS
     elif message.answered:
         if not is_told and kind != Action.LOSE_ANSWER:

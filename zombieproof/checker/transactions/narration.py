@@ -202,7 +202,7 @@ def _answer_of_log(state: State, setup: Setup, message: Message) -> str:
             f"the answer to {what}, which all replicas have, arrives at {coordinator_name(state, setup, message.node)}"
         )
     if setup.bounds.answers_travel == 1:
-        return f"{leader_name(message.partition)} answers {what}, which all replicas have"
+        return f"the word that all replicas have {what} reaches {leader_name(message.partition)}"
     return f"the answer to {what}, which all replicas have, arrives at {client_name(message.client)}"
 
 

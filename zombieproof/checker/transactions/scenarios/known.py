@@ -35,6 +35,12 @@ HANGS = (
     "loaded again (TransactionMarkerChannelManager.tryAppendToLog; reference §2.12)"
 )
 
+ANY_SEQUENCE_BEHIND_A_CUT = (
+    "harmless; before transaction version 2 a leader that knows nothing of a producer takes any first sequence, here "
+    "that of a late copy behind a batch that an election took away; their transaction can only be aborted "
+    "(reference §3.3)"
+)
+
 POSITIONS_BESIDE = (
     "as documented; an offset that is committed beside the transaction, as by auto commit, is not part of it: an "
     "application that commits its input in transactions has to leave that off"

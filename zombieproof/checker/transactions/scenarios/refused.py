@@ -1,7 +1,7 @@
 """A batch is refused for a while, and those behind it are not."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.scenarios.known import ANY_FIRST_SEQUENCE
+from zombieproof.checker.transactions.scenarios.known import ANY_FIRST_SEQUENCE, ANY_SEQUENCE_BEHIND_A_CUT
 from zombieproof.checker.transactions.state import Op
 
 REFUSED_BATCH = transaction_scenario(
@@ -25,6 +25,13 @@ REFUSED_BATCH = transaction_scenario(
             steps=9,
             bounds={"late": 1},
             known=ANY_FIRST_SEQUENCE,
+        ),
+        Mutant(
+            "a_later_batch_begins_a_log_that_was_cut",
+            breaks="sequences_follow_each_other",
+            steps=14,
+            bounds={"replicated": 1, "truncations": 1},
+            known=ANY_SEQUENCE_BEHIND_A_CUT,
         ),
         Mutant(
             "a_later_batch_is_verified_first",
