@@ -10,7 +10,7 @@ ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
 
-.PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate reductions soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate reductions check-nightly soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -54,6 +54,9 @@ gate: .venv/ready ## crashes, kills, torn writes, failing disks, clocks that jum
 
 reductions: .venv/ready ## every scenario and mutant with and without each reduction: the same verdicts (five minutes); writes docs/reductions.md (ARGS=--check: compares it)
 	$(BIN)/python -m tests.reductions $(ARGS)
+
+check-nightly: .venv/ready ## scenarios within larger bounds than `make check`, the cheapest first, until time is up (8 hours; ARGS="--seconds 3600"); writes docs/nightly.md (ARGS=--check: explores and compares only what is cheap)
+	$(BIN)/python -m tests.nightly $(ARGS)
 
 soak: .venv/ready ## random applications under random faults of messages and disks, 100,000 transactions, judged by what clients were told (ARGS="--seed 7"); then 200 connections for ten minutes
 	$(BIN)/python -m tests.soak --transactions 100000 $(ARGS)

@@ -31,6 +31,7 @@ GENERATED = {
     "docs/crashes.md": "make gate",
     "docs/faults.md": "python -m tests.faults",
     "docs/histories.md": "python -m tests.traces.history",
+    "docs/nightly.md": "make check-nightly",
     "docs/pipeline-speed.md": "python benchmarks/pipeline.py --write docs/pipeline-speed.md",
     "docs/reductions.md": "make reductions",
     "docs/results.md": "zombieproof verify --write-results",
