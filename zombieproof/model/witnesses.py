@@ -260,7 +260,7 @@ def a_coordinator_has_used_up_a_block(state: State) -> bool:
 
 def a_new_coordinator_hands_out_producer_ids(state: State) -> bool:
     """A coordinator that took over has handed out a producer id from its own block, and its predecessor one too."""
-    if state.highest_epoch == 0 or state.next_producer_id < len(state.given):
+    if state.highest_epoch == 0 or state.next_producer_id < 2:
         return False
     return bool(state.coordinator == 1 and len(state.blocks) > 1 and state.blocks[1].used > 0)
 

@@ -32,8 +32,13 @@ def is_refused_for_good(state: State, setup: Setup, message: Message) -> bool:
         return False
     epoch = int(message.producer_epoch)
     if message.kind in (Kind.END_TXN, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS):
-        durable = state.durable[setup.bounds.transactional_id[message.client]]
+        k = setup.bounds.transactional_id[message.client]
+        durable, memory = state.durable[k], state.nodes[state.coordinator].cache[k]
         if not durable.known or durable.producer_id != message.producer_id:
+            return False
+        same = memory.known and memory.producer_id == durable.producer_id
+        if same and memory.producer_epoch < durable.producer_epoch:
+            # What is durable counts as failed: the coordinator goes on from what it had before.
             return False
         ends = message.kind == Kind.END_TXN
         known, kind = int(durable.producer_epoch), kind_of_request(ends, message.detail == 1)
