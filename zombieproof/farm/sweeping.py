@@ -97,7 +97,7 @@ class Space:
         for mutant in self.scenario.mutants:
             if mutant.known and mutant.breaks == promise and all(bounds[n] >= v for n, v in mutant.bounds.items()):
                 return mutant.known
-        return known_with(promise, faults, rules)
+        return known_with(promise, faults, rules.transaction_version)
 
     def request_at(self, place: Place) -> Request:
         """What is asked at a place."""

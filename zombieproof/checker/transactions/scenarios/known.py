@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from zombieproof.checker.scenario import Mutant
-from zombieproof.model.rules import Rules
 
 UNRIVALLED = "an_unrivalled_producer_is_never_fenced"
 
@@ -102,10 +101,10 @@ KNOWN_WITH: Final = (
 """What a sweep meets in many scenarios. Each is a registered story: a mutant that is `known`."""
 
 
-def known_with(promise: str, faults: Collection[str], rules: Rules) -> str:
+def known_with(promise: str, faults: Collection[str], transaction_version: int) -> str:
     """Why a promise is broken where these faults may happen, "" if that is not known."""
     for each in KNOWN_WITH:
-        if each.promise == promise and each.faults <= set(faults) and rules.transaction_version <= each.until:
+        if each.promise == promise and each.faults <= set(faults) and transaction_version <= each.until:
             return each.why
     return ""
 
