@@ -90,7 +90,7 @@ def test_where_no_process_is_bound_to_cores_all_are_counted(monkeypatch: pytest.
     monkeypatch.setattr(exploring, "_CGROUP_CPU", Path("no such file"))
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 12)
-    assert exploring.cores() == exploring.workers_of(None) == 12
+    assert exploring.cores() == 12
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert exploring.cores() == 1
 
@@ -117,12 +117,11 @@ def test_a_container_with_a_share_of_the_cores_gets_as_many_threads(
     assert exploring.cores() == cores
 
 
-def test_by_default_there_are_no_more_threads_than_can_share_an_exploration(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_by_default_one_thread_explores(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(exploring, "cores", lambda: 256)
-    assert exploring.workers_of(None) == MOST_THREADS
-    assert capsys.readouterr().err == ""
+    assert exploring.workers_of(None) == 1
+    assert exploring.workers_of(256) == MOST_THREADS
+    assert str(MOST_THREADS) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("workers", [63, 64, 65, 72, 128, 256, 1000, 10**30])

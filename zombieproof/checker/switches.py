@@ -83,6 +83,7 @@ COUNTED: Final[Mapping[str, Counted]] = {
     "unknown_producer_id": Counted("forgotten_by_2_4", 113),
     "unknown_after_marker": Counted("forgotten_by_2_4", 113),
     "kip939": Counted("delayed_commit", 898),
+    "aborted_list": Counted("cleaned_log_of_version_0", 1_009),
     "aborted_list_last": Counted("fetches_in_steps", 1_714),
     "cleaner_stops_at_stable": Counted("cleaned_offsets", 3_666),
     "marker_outlives_data": Counted("cleaned_log", 83_092),
@@ -93,7 +94,6 @@ COUNTED: Final[Mapping[str, Counted]] = {
 """Switch -> a small scenario whose number of states it changes, and that number."""
 
 WHY_NOT: Final[Mapping[str, str]] = {
-    "aborted_list": "without it readers deliver other records, in as many states",
     "kip588": "the client aborts, or ends for good; both keep what is promised to a producer that was fenced",
     "refused_init_starts_over": "only missing rights refuse an InitProducerId so, and nobody in a scenario lacks any",
     "retries_by_class": "coordinators of scenarios answer with the retriable errors that clients always named",

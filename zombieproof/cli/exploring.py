@@ -75,13 +75,16 @@ class Choice:
 
 
 def workers_of(wanted: int | None) -> int:
-    """The number of threads: as many as there are cores for this process, unless chosen; stderr says if that is capped.
+    """The number of threads: one, unless chosen; stderr says if that is capped.
+
+    Two take twice the CPU time of one and no less time (docs/engine-speed.md): what one thread has in its cache two
+    have to hand to each other through memory, phase by phase.
 
     Raises:
         WrongUsage: it is not positive.
     """
     if wanted is None:
-        return min(cores(), MOST_THREADS)
+        return 1
     if wanted < 1:
         raise WrongUsage(f"--workers {wanted}: give 1 or more threads")
     if wanted > MOST_THREADS:

@@ -102,7 +102,7 @@ def farm_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     ] = None,
     spark: Annotated[str, typer.Option(metavar="MASTER", help="explore on Spark: local[2], spark://host:7077")] = "",
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="threads of an exploration in this process; all cores by default")
+        int | None, typer.Option(metavar="N", help="threads of an exploration in this process; 1 by default")
     ] = None,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="end an exploration before its process uses more")] = "",
     parquet: Annotated[
