@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from zombieproof.checker.own import OwnFault
     from zombieproof.checker.scenario import ALWAYS, Mutant, Scenario, UnknownBound, transaction_scenario
     from zombieproof.checker.scenarios import SCENARIOS
-    from zombieproof.checker.transactions.state import Op
+    from zombieproof.checker.transactions.vocabulary import Op
     from zombieproof.checker.validation import ScenarioFault
     from zombieproof.clients.aio import AsyncProducer
     from zombieproof.clients.aio_consumer import AsyncConsumer
@@ -240,7 +240,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.checker.own": ("OwnFault",),
     "zombieproof.checker.scenario": ("ALWAYS", "Mutant", "Scenario", "UnknownBound", "transaction_scenario"),
     "zombieproof.checker.scenarios": ("SCENARIOS",),
-    "zombieproof.checker.transactions.state": ("Op",),
+    "zombieproof.checker.transactions.vocabulary": ("Op",),
     "zombieproof.checker.validation": ("ScenarioFault",),
     "zombieproof.clients.aio": ("AsyncProducer",),
     "zombieproof.clients.aio_consumer": ("AsyncConsumer",),

@@ -18,7 +18,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, HARD, Action
-from zombieproof.checker.transactions.state import Setup
+from zombieproof.checker.transactions.setup import Setup
 from zombieproof.clients.transaction_manager import TransactionManager
 from zombieproof.model.rules import with_switches
 from zombieproof.statemachines.producer.records import Producer

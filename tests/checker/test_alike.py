@@ -10,7 +10,7 @@ from zombieproof.checker.engine.replay import agree_everywhere
 from zombieproof.checker.engine.symmetry import symmetric
 from zombieproof.checker.scenario import Scenario, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 _SAME = ((Op.SEND_0, Op.COMMIT),)
 RIVALS = transaction_scenario(

@@ -11,7 +11,9 @@ from zombieproof.checker.transactions import actions, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.marker_actions import AT_LOG
 from zombieproof.checker.transactions.model import initial_state
-from zombieproof.checker.transactions.state import Op, Phase, Setup, State, Trail, UnderWay
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail, UnderWay
+from zombieproof.checker.transactions.vocabulary import Op, Phase
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, Error, Row, TransactionState
 from zombieproof.statemachines.notes import Decision

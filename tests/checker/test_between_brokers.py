@@ -13,7 +13,9 @@ from zombieproof.checker.transactions import actions, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, initial_state
 from zombieproof.checker.transactions.questions_under_way import place_of
-from zombieproof.checker.transactions.state import Kind, Message, Op, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Op, Stage
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.partition_leader.questions import Lane
 

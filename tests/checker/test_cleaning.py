@@ -9,9 +9,11 @@ from zombieproof.checker.scenario import UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import actions, cleaning_actions, partition_actions
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
+from zombieproof.checker.transactions.capacities import LOG, OFFSETS
 from zombieproof.checker.transactions.model import ON_REPLICAS, TRANSACTIONS, initial_state
 from zombieproof.checker.transactions.narration import describe
-from zombieproof.checker.transactions.state import LOG, OFFSETS, Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.model.promises import (
     memory_is_the_fold_of_the_log,
     offsets_in_memory_are_the_fold_of_their_log,

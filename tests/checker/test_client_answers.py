@@ -8,7 +8,9 @@ from zombieproof.checker.transactions import network
 from zombieproof.checker.transactions.client_actions import step
 from zombieproof.checker.transactions.client_answers import handle
 from zombieproof.checker.transactions.model import initial_state, setup_of
-from zombieproof.checker.transactions.state import Bounds, Budget, Kind, Op, Setup, State, Trail
+from zombieproof.checker.transactions.setup import Bounds, Budget, Setup
+from zombieproof.checker.transactions.state import State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import NONE, Error, ProducerState
 

@@ -6,9 +6,12 @@ from zombieproof.checker.scenario import UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import actions, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
+from zombieproof.checker.transactions.capacities import OFFSETS
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.model import initial_state
-from zombieproof.checker.transactions.state import OFFSETS, Kind, Op, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Op, Stage
 from zombieproof.model.rules import with_switches
 from zombieproof.model.vocabulary import NONE, Error, PendingOffsetsState
 

@@ -15,8 +15,10 @@ from zombieproof.checker.transactions.action_kinds import (
     partition_of,
     producer_of,
 )
+from zombieproof.checker.transactions.capacities import MORE_PRODUCER_IDS, PARTITIONS, PRODUCER_IDS
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, initial_state
-from zombieproof.checker.transactions.state import MORE_PRODUCER_IDS, PARTITIONS, PRODUCER_IDS, Setup, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Trail
 
 FULL = f"producer ids ({PRODUCER_IDS}; {MORE_PRODUCER_IDS} with --bounds more_producer_ids=1)"
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from zombieproof.checker.transactions.state import TXNS, LogRecord, State
+from zombieproof.checker.transactions.capacities import TXNS
+from zombieproof.checker.transactions.state import LogRecord, State
 from zombieproof.model.promises import nothing_of_an_older_instance_takes_effect
 from zombieproof.model.vocabulary import LogEntry, ProducerState, TransactionState
 

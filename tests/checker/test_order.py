@@ -9,7 +9,9 @@ from tests.checker.ordering import nothing_interferes
 from zombieproof.checker.scenario import FAULTS, Scenario, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.order import ORDER
-from zombieproof.checker.transactions.state import Op, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State
+from zombieproof.checker.transactions.vocabulary import Op
 
 _TWO = ((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT))
 _ONE = ((Op.SEND_0, Op.COMMIT),)

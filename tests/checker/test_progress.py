@@ -11,20 +11,11 @@ from zombieproof.checker.scenario import UnknownBound, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import epochs, tasks
 from zombieproof.checker.transactions.action_kinds import ACTIONS, FAULTS, Action
+from zombieproof.checker.transactions.capacities import CLIENTS, IDS, NODES, PARTITIONS
 from zombieproof.checker.transactions.model import TRANSACTIONS, setup_of
-from zombieproof.checker.transactions.state import (
-    CLIENTS,
-    IDS,
-    NODES,
-    PARTITIONS,
-    Bounds,
-    Budget,
-    Kind,
-    LogRecord,
-    Message,
-    Op,
-    State,
-)
+from zombieproof.checker.transactions.setup import Bounds, Budget
+from zombieproof.checker.transactions.state import LogRecord, Message, State
+from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE

@@ -7,7 +7,8 @@ from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import actions, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.model import initial_state
-from zombieproof.checker.transactions.state import Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.model.rules import with_switches
 from zombieproof.model.vocabulary import NONE
 

@@ -6,7 +6,7 @@ import pytest
 
 from zombieproof.checker.scenario import RENAMED, UnknownBound, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED.items())

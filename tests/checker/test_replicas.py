@@ -18,7 +18,9 @@ from zombieproof.checker.transactions.action_kinds import (
 )
 from zombieproof.checker.transactions.causes import has_cause
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, ON_REPLICAS, TRANSACTIONS, initial_state
-from zombieproof.checker.transactions.state import Kind, Message, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.vocabulary import NONE, LogEntry
 
 

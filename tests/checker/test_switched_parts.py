@@ -9,9 +9,12 @@ from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import client_batches, operators, plain_commits
 from zombieproof.checker.transactions.action_kinds import OTHER_FAULTS, Action
 from zombieproof.checker.transactions.actions import _is_behind_another
+from zombieproof.checker.transactions.capacities import OFFSETS
 from zombieproof.checker.transactions.causes import has_cause
 from zombieproof.checker.transactions.model import initial_state
-from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind
 from zombieproof.model.promises import no_input_is_passed_over, offsets_in_memory_are_the_fold_of_their_log
 from zombieproof.model.vocabulary import LogEntry, ProducerState, TransactionState
 

@@ -15,7 +15,7 @@ import pytest
 import zombieproof.messages
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.action_kinds import Action
-from zombieproof.checker.transactions.state import Budget
+from zombieproof.checker.transactions.setup import Budget
 from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.model.omissions import (
@@ -155,7 +155,7 @@ def test_every_entry_names_what_would_be_there() -> None:
 
 THERE = (
     Absent(Sort.FIELD, "timeout_ms", "zombieproof.messages.transactions.InitProducerId"),
-    Absent(Sort.FIELD, "INIT_PRODUCER_ID", "zombieproof.checker.transactions.state.Kind"),
+    Absent(Sort.FIELD, "INIT_PRODUCER_ID", "zombieproof.checker.transactions.vocabulary.Kind"),
     Absent(Sort.PARAMETER, "rules", "zombieproof.traces.judging.histories.visibility.visibility"),
     Absent(Sort.API, "47"),
     Absent(Sort.ERROR, "PRODUCER_FENCED", "zombieproof.model.decisions.end_txn"),
@@ -164,7 +164,7 @@ THERE = (
     Absent(Sort.FAULT, "CRASH"),
     Absent(Sort.FAULT, "LEADERLESS"),
     Absent(Sort.BOUND, "lost"),
-    Absent(Sort.LIMIT, "CLIENTS=7", "zombieproof.checker.transactions.state"),
+    Absent(Sort.LIMIT, "CLIENTS=7", "zombieproof.checker.transactions.capacities"),
     Absent(Sort.RULE, "kip447_fence"),
     Absent(Sort.PRESET, "3.9"),
     Absent(Sort.PROMISE, "replicas_agree"),

@@ -13,7 +13,8 @@ from zombieproof.checker.engine.model import Model
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, travels
 from zombieproof.checker.transactions.narration import describe
-from zombieproof.checker.transactions.state import Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.model.rules import Rules
 
 LAYOUT, BETWEEN = layout_of(State), layout_of(State, BETWEEN_BROKERS.sizes)

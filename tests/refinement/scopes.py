@@ -7,7 +7,8 @@ joining a transaction are among them. `distinct` and `transitions` are pinned on
 from dataclasses import dataclass
 
 from zombieproof.checker.scenario import Scenario, transaction_scenario
-from zombieproof.checker.transactions.state import Op, Setup
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.vocabulary import Op
 
 
 @dataclass(frozen=True)

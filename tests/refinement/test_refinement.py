@@ -22,7 +22,9 @@ from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import late_copies
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.model import TRANSACTIONS
-from zombieproof.checker.transactions.state import Kind, Op, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State
+from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.model.rules import PRESETS, with_switches
 from zombieproof.statemachines.kernel import IllegalTransition
 

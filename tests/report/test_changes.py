@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.transactions.state import OFFSETS, LogRecord, Message, State
+from zombieproof.checker.transactions.capacities import OFFSETS
+from zombieproof.checker.transactions.state import LogRecord, Message, State
 from zombieproof.model.vocabulary import LogEntry, ProducerState, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
 

@@ -11,7 +11,9 @@ import pytest
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.model import TRANSACTIONS
-from zombieproof.checker.transactions.state import Bounds, Budget, Kind, LogRecord, Message, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.setup import Bounds, Budget, Setup
+from zombieproof.checker.transactions.state import LogRecord, Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.vocabulary import Error, LogEntry, Row, TransactionState
 from zombieproof.report.consequences import consequences
 from zombieproof.statemachines.notes import Decision, NotedDecision

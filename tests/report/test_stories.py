@@ -6,7 +6,8 @@ import pytest
 
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.state import LogRecord, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import LogRecord, State
 from zombieproof.model.vocabulary import LogEntry, Row
 from zombieproof.report.states import ending, label_name, record_words
 from zombieproof.report.story import DECISION_WORDS, BeatDecision, BeatMove, state_digest, tell

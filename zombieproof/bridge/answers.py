@@ -7,7 +7,9 @@ from zombieproof.bridge.twin import Twin, copied_message
 from zombieproof.broker.cluster.network import CLIENT, Answer
 from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.checker.transactions import client_answers, network, replies
-from zombieproof.checker.transactions.state import MESSAGES, Message, Stage, State, Trail
+from zombieproof.checker.transactions.capacities import MESSAGES
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Stage
 from zombieproof.messages.groups import OffsetsCommitted
 from zombieproof.messages.partitions import ProduceAnswer
 from zombieproof.messages.transactions import (

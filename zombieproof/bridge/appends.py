@@ -13,7 +13,7 @@ from zombieproof.bridge.requests import TRANSACTIONAL_IDS
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.broker.coordinator.waiting import Requester
-from zombieproof.checker.transactions.state import APPENDS
+from zombieproof.checker.transactions.capacities import APPENDS
 from zombieproof.model.records import Transaction
 
 

@@ -20,7 +20,8 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.model import initial_state
-from zombieproof.checker.transactions.state import Bounds, Op, Setup
+from zombieproof.checker.transactions.setup import Bounds, Setup
+from zombieproof.checker.transactions.vocabulary import Op
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.rules import Rules

@@ -21,7 +21,7 @@ from zombieproof.broker.partition.verification_channel import (
     VerificationRequest,
     Verified,
 )
-from zombieproof.checker.transactions.state import Phase
+from zombieproof.checker.transactions.vocabulary import Phase
 from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
 from zombieproof.model.vocabulary import Error
 from zombieproof.statemachines.coordinator.records import Operation, PendingTransition

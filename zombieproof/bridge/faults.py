@@ -12,7 +12,9 @@ from zombieproof.bridge.requests import (
 from zombieproof.bridge.twin import Twin, copied, copied_message
 from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.checker.transactions.action_kinds import Action, partition_of, producer_of
-from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Stage
+from zombieproof.checker.transactions.capacities import OFFSETS
+from zombieproof.checker.transactions.state import Message
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.partition_leader.forgetting import reads_its_log
 

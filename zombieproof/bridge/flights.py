@@ -24,8 +24,11 @@ from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.broker.cluster.node import Broker
 from zombieproof.broker.cluster.operations import MarkersUnderWay, QuestionsUnderWay, WriteUnderWay
 from zombieproof.broker.partition.verification_channel import Question
-from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Setup, Stage
+from zombieproof.checker.transactions.capacities import OFFSETS
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message
 from zombieproof.checker.transactions.views import mode
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.messages.partitions import MarkerToWrite, WriteTxnMarkers
 from zombieproof.messages.transactions import AddPartitionsToTxnAnswer

@@ -20,7 +20,8 @@ from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.replay import breaks
 from zombieproof.checker.transactions.narration import describe
-from zombieproof.checker.transactions.state import Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.model.vocabulary import Error, Row
 from zombieproof.statemachines.kernel import IllegalTransition
 from zombieproof.statemachines.registry import ALL_MACHINES

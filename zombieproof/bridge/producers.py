@@ -23,10 +23,13 @@ from zombieproof.bridge.requests import (
     message_of,
     names_partition,
 )
+from zombieproof.checker.transactions.capacities import OFFSETS
 from zombieproof.checker.transactions.client_actions import label_of, next_op
 from zombieproof.checker.transactions.narration import client_name, message_name
-from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Op, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State
 from zombieproof.checker.transactions.views import end_txn_version, mode
+from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.brokers import Brokers
 from zombieproof.clients.coordinator_answers import CoordinatorAnswer

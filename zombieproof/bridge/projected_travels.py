@@ -12,8 +12,9 @@ from zombieproof.bridge.projection import held_as, known_ids
 from zombieproof.bridge.requests import TRANSACTIONAL_IDS
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Message as LiveMessage
+from zombieproof.checker.transactions.capacities import MORE_PRODUCER_IDS, NODES
 from zombieproof.checker.transactions.id_blocks import LATER_MS
-from zombieproof.checker.transactions.state import MORE_PRODUCER_IDS, NODES, Allocation, UnderWay
+from zombieproof.checker.transactions.state import Allocation, UnderWay
 from zombieproof.messages.controller import AllocateProducerIdsAnswer
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.producer_ids import ProducerIdBlocks

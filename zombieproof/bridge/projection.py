@@ -30,8 +30,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.node import Broker
 from zombieproof.broker.coordinator.store import last_values
 from zombieproof.broker.group.offset_store import OffsetStore
-from zombieproof.checker.transactions.marker_actions import AT_LOG
-from zombieproof.checker.transactions.state import (
+from zombieproof.checker.transactions.capacities import (
     CACHED,
     IDS,
     LOG,
@@ -39,13 +38,9 @@ from zombieproof.checker.transactions.state import (
     NODES,
     PRODUCER_IDS,
     READERS,
-    CheckedEntry,
-    Group,
-    LogRecord,
-    Node,
-    Partition,
-    Reader,
 )
+from zombieproof.checker.transactions.marker_actions import AT_LOG
+from zombieproof.checker.transactions.state import CheckedEntry, Group, LogRecord, Node, Partition, Reader
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, TransactionValue
 from zombieproof.formats.topics import TopicPartition

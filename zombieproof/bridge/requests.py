@@ -1,8 +1,11 @@
 """Requests of the checker's clients as typed requests, and back: compact fields on one side, names on the other."""
 
 from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Setup
+from zombieproof.checker.transactions.capacities import OFFSETS
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message
 from zombieproof.checker.transactions.views import end_txn_version, mode
+from zombieproof.checker.transactions.vocabulary import Kind
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.messages.groups import OffsetToCommit, TxnOffsetCommit

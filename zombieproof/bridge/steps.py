@@ -23,8 +23,9 @@ from zombieproof.checker.transactions import (
 )
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
 from zombieproof.checker.transactions.narration import remembers_position
-from zombieproof.checker.transactions.state import Kind, Op, Stage, State, Trail
+from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.checker.transactions.views import is_tv2
+from zombieproof.checker.transactions.vocabulary import Kind, Op, Stage
 from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer
 from zombieproof.model.records import PendingOffset
 from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState

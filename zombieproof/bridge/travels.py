@@ -8,7 +8,8 @@ from zombieproof.bridge.commands import COMMANDS, COORDINATORS
 from zombieproof.bridge.names import leading_log
 from zombieproof.bridge.twin import Twin
 from zombieproof.checker.transactions.action_kinds import AT_APPENDS, Action
-from zombieproof.checker.transactions.state import Allocation, Phase, Stage, UnderWay
+from zombieproof.checker.transactions.state import Allocation, UnderWay
+from zombieproof.checker.transactions.vocabulary import Phase, Stage
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.coordinator.records import Operation
 from zombieproof.statemachines.producer_ids import ProducerIdBlocks

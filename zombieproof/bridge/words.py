@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from zombieproof.bridge.between_brokers import answered_blocks, requests_for_blocks
 from zombieproof.bridge.clusters import COORDINATOR_NODES, BlocksCluster, UnderWay, appends_of
 from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.checker.transactions.state import Phase
+from zombieproof.checker.transactions.vocabulary import Phase
 from zombieproof.model.vocabulary import Error, TransactionState
 from zombieproof.statemachines.coordinator.records import Operation
 from zombieproof.statemachines.producer_ids import ProducerIdBlocks

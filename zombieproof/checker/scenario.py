@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, ON_REPLICAS, TRANSACTIONS, setup_of
-from zombieproof.checker.transactions.state import Bounds, Budget, Op
+from zombieproof.checker.transactions.setup import Bounds, Budget
+from zombieproof.checker.transactions.vocabulary import Op
 from zombieproof.checker.validation import (
     MOST,
     ScenarioFault,

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from zombieproof.checker.engine.model import Malformed, Model, near
-from zombieproof.checker.transactions.state import CLIENTS, IDS, OPS, READERS, TXNS, Op
+from zombieproof.checker.transactions.capacities import CLIENTS, IDS, OPS, READERS, TXNS
+from zombieproof.checker.transactions.vocabulary import Op
 from zombieproof.model.rules import NUMBERS, PRESETS, UnknownRule, checked_changes, switches
 
 if TYPE_CHECKING:

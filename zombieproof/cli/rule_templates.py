@@ -269,7 +269,7 @@ def scenario_text(name: str, template: Template) -> str:
     return f'''"""What the rule `{name}` is for."""
 
 from zombieproof.checker.scenario import {names}
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 {name.upper()} = transaction_scenario(
     "{name}",

@@ -91,7 +91,9 @@ class MemoryOnly:
     source: str
 
 
-_STATE: Final = "zombieproof.checker.transactions.state"
+_TRANSACTIONS: Final = "zombieproof.checker.transactions"
+_STATE: Final = f"{_TRANSACTIONS}.state"
+_KIND: Final = f"{_TRANSACTIONS}.vocabulary.Kind"
 _MESSAGES: Final = "zombieproof.messages"
 
 
@@ -228,7 +230,10 @@ OMISSIONS: Final = (
         "ClassicGroup.java, OffsetMetadataManager.commitOffset; reference §4.3",
         "a rebalance is a fact: from now on other members and another generation count; a consumer that commits by "
         "itself beside transactions does it in one step (`--bounds plain_commits=1`)",
-        (Absent(Sort.FIELD, "JOIN_GROUP", f"{_STATE}.Kind"), Absent(Sort.FIELD, "OFFSET_COMMIT", f"{_STATE}.Kind")),
+        (
+            Absent(Sort.FIELD, "JOIN_GROUP", _KIND),
+            Absent(Sort.FIELD, "OFFSET_COMMIT", _KIND),
+        ),
     ),
     Omission(
         MODEL,
@@ -268,9 +273,9 @@ OMISSIONS: Final = (
         "reference §2.16",
         "what they answer in the middle of a transaction is tested on the decisions and recordings, not explored",
         (
-            Absent(Sort.FIELD, "DESCRIBE_TRANSACTIONS", f"{_STATE}.Kind"),
-            Absent(Sort.FIELD, "LIST_TRANSACTIONS", f"{_STATE}.Kind"),
-            Absent(Sort.FIELD, "DESCRIBE_PRODUCERS", f"{_STATE}.Kind"),
+            Absent(Sort.FIELD, "DESCRIBE_TRANSACTIONS", _KIND),
+            Absent(Sort.FIELD, "LIST_TRANSACTIONS", _KIND),
+            Absent(Sort.FIELD, "DESCRIBE_PRODUCERS", _KIND),
         ),
     ),
     Omission(
@@ -390,7 +395,7 @@ OMISSIONS: Final = (
         "a scenario has at most three batches under way",
         "ProducerStateEntry.NUM_BATCHES_TO_RETAIN",
         "the sixth batch is tested on the decisions, not explored",
-        (Absent(Sort.LIMIT, "CACHED=3", _STATE),),
+        (Absent(Sort.LIMIT, "CACHED=3", f"{_TRANSACTIONS}.capacities"),),
     ),
     Omission(
         CHECKER,

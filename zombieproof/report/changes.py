@@ -6,8 +6,10 @@ told that it is committed"), so that the step that breaks a promise says why.
 
 from collections.abc import Iterator
 
+from zombieproof.checker.transactions.capacities import OFFSETS, TXNS
 from zombieproof.checker.transactions.narration import READERS, client_name, id_name, marker_name, partition_name
-from zombieproof.checker.transactions.state import OFFSETS, TXNS, Kind, LogRecord, Message, Node, Partition, State
+from zombieproof.checker.transactions.state import LogRecord, Message, Node, Partition, State
+from zombieproof.checker.transactions.vocabulary import Kind
 from zombieproof.model.promises import (
     a_committed_position_never_goes_back,
     fate,

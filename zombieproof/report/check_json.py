@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from zombieproof.checker.transactions.state import Setup
+from zombieproof.checker.transactions.setup import Setup
 from zombieproof.report.coverage import by_machine, rows_taken
 from zombieproof.report.runs import Run, verdict_of
 from zombieproof.report.story import Beat

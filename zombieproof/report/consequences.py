@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from zombieproof.checker.transactions import epochs
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, AT_COMMITS, Action
+from zombieproof.checker.transactions.capacities import NODES
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.narration import (
     client_name,
@@ -20,7 +21,9 @@ from zombieproof.checker.transactions.narration import (
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.questions_under_way import place_of
 from zombieproof.checker.transactions.replicas import is_waiting
-from zombieproof.checker.transactions.state import NODES, Kind, Message, Op, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Op, Stage
 from zombieproof.model.vocabulary import NONE, Error, PendingOffsetsState, Row, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
 from zombieproof.report.offsets_under_way import at_leader, cut_off, left_in_memory, waits_for_replicas

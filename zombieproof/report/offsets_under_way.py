@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from zombieproof.checker.transactions.action_kinds import Action
+from zombieproof.checker.transactions.capacities import OFFSETS
 from zombieproof.checker.transactions.group_appends import is_waiting
 from zombieproof.checker.transactions.narration import partition_name
-from zombieproof.checker.transactions.state import OFFSETS, Message, Stage, State
+from zombieproof.checker.transactions.state import Message, State
+from zombieproof.checker.transactions.vocabulary import Stage
 from zombieproof.model.vocabulary import NONE
 from zombieproof.report.states import record_words
 

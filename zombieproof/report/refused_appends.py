@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.narration import id_name
-from zombieproof.checker.transactions.state import Phase, State
+from zombieproof.checker.transactions.state import State
+from zombieproof.checker.transactions.vocabulary import Phase
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from zombieproof.checker.transactions import replicas
+from zombieproof.checker.transactions.capacities import OFFSETS, TXNS
 from zombieproof.checker.transactions.narration import id_name
-from zombieproof.checker.transactions.state import OFFSETS, TXNS, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State
 from zombieproof.model.promises import fate, is_data
 from zombieproof.model.vocabulary import Outcome
 from zombieproof.report.counterexample import Again

@@ -6,7 +6,8 @@ from dataclasses import replace
 from zombieproof.checker.transactions import replicas
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.narration import leader_name, message_name, partition_name
-from zombieproof.checker.transactions.state import Message, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State
 from zombieproof.report.states import record_words
 from zombieproof.statemachines.partition_leader.forgetting import reloads_when_cut
 

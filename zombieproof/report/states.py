@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
+from zombieproof.checker.transactions.capacities import TXNS
 from zombieproof.checker.transactions.narration import READERS, client_name, id_name, partition_name
-from zombieproof.checker.transactions.state import TXNS, LogRecord, Reader, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import LogRecord, Reader, State
 from zombieproof.model.promises import fate
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, TransactionState

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.narration import READERS, client_name, id_name, partition_name
-from zombieproof.checker.transactions.state import Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.model.vocabulary import Error, Row
 from zombieproof.report.consequences import consequences
 from zombieproof.report.states import Line, ending

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from zombieproof.checker.transactions.state import (
+from zombieproof.checker.transactions.capacities import (
     APPENDS,
     CLIENTS,
     IDS,

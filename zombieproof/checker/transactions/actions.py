@@ -32,8 +32,11 @@ from zombieproof.checker.transactions.action_kinds import (
     partition_of,
     producer_of,
 )
+from zombieproof.checker.transactions.capacities import LOG, MESSAGES
 from zombieproof.checker.transactions.causes import has_cause
-from zombieproof.checker.transactions.state import LOG, MESSAGES, Kind, Message, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.vocabulary import Error
 from zombieproof.statemachines.group_coordinator import commits
 

@@ -7,19 +7,10 @@ partitions one after the other, the first coordinator is node 0, and producer id
 from typing import Final
 
 from zombieproof.checker.engine.sorts import Place, Sort, Special, renamed
-from zombieproof.checker.transactions.state import (
-    CLIENTS,
-    TXNS,
-    Ghost,
-    Kind,
-    LogRecord,
-    Message,
-    Node,
-    Phase,
-    Setup,
-    State,
-    UnderWay,
-)
+from zombieproof.checker.transactions.capacities import CLIENTS, TXNS
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Ghost, LogRecord, Message, Node, State, UnderWay
+from zombieproof.checker.transactions.vocabulary import Kind, Phase
 from zombieproof.model.vocabulary import NONE
 
 _OF_CLIENTS: Final[dict[Place, int]] = {(State, "clients"): 1, (Ghost, "labels"): TXNS}

@@ -8,8 +8,11 @@ that crashes takes along what it had not made and what nobody had told it of; on
 
 from zombieproof.checker.transactions import coordinator_actions, marker_actions, network
 from zombieproof.checker.transactions.action_kinds import HARD, Action
+from zombieproof.checker.transactions.capacities import MESSAGES
 from zombieproof.checker.transactions.coordinator_appends import begin, make_durable, office
-from zombieproof.checker.transactions.state import MESSAGES, Phase, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
+from zombieproof.checker.transactions.vocabulary import Phase, Stage
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.coordinator import appends, ends, outcomes
 from zombieproof.statemachines.coordinator.records import Operation

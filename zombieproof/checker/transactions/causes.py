@@ -13,8 +13,11 @@ from zombieproof.checker.transactions.action_kinds import (
     KINDS_ON_REPLICAS,
     Action,
 )
+from zombieproof.checker.transactions.capacities import MESSAGES, PARTITIONS
 from zombieproof.checker.transactions.id_blocks import may_change
-from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State
+from zombieproof.checker.transactions.vocabulary import Kind
 
 
 def has_cause(state: State, kind: int, setup: Setup) -> bool:

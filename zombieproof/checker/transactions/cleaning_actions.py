@@ -10,7 +10,9 @@ Each replica of Kafka's is cleaned by itself; here all are at once.
 from typing import NamedTuple
 
 from zombieproof.checker.transactions import replicas
-from zombieproof.checker.transactions.state import OFFSETS, PRODUCER_IDS, Partition, Setup, State
+from zombieproof.checker.transactions.capacities import OFFSETS, PRODUCER_IDS
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Partition, State
 from zombieproof.model.vocabulary import NONE, LogEntry
 from zombieproof.statemachines.partition_leader import cleaning, forgetting
 

@@ -6,19 +6,11 @@ goes on while a newer one has the same transactional id.
 """
 
 from zombieproof.checker.transactions import client_batches, group_appends, network, replicas
+from zombieproof.checker.transactions.capacities import OFFSETS, OPS, PARTITIONS, TXNS
 from zombieproof.checker.transactions.client_batches import host_of
-from zombieproof.checker.transactions.state import (
-    OFFSETS,
-    OPS,
-    PARTITIONS,
-    TXNS,
-    Client,
-    Kind,
-    Op,
-    Setup,
-    State,
-    Trail,
-)
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Client, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.model.vocabulary import NONE, ApiKey, PendingOffsetsState, ProducerState
 from zombieproof.statemachines.group_coordinator.offsets import Asked, is_read
 from zombieproof.statemachines.producer import calls, requests

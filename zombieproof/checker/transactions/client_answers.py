@@ -1,10 +1,13 @@
 """What a client makes of an answer, or of waiting too long for one."""
 
 from zombieproof.checker.transactions import client_actions, client_batches, network
+from zombieproof.checker.transactions.capacities import OFFSETS
 from zombieproof.checker.transactions.client_actions import ABORT, COMMIT
 from zombieproof.checker.transactions.client_batches import host_of
-from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
 from zombieproof.checker.transactions.views import is_tv2
+from zombieproof.checker.transactions.vocabulary import Kind
 from zombieproof.model.vocabulary import NONE, ApiKey, ProducerState
 from zombieproof.statemachines.producer import answers, calls
 from zombieproof.statemachines.producer.effects import Joins, Settlement, clear

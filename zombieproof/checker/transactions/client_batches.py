@@ -5,16 +5,10 @@ which identity they were numbered, and which comes first. All before that one co
 """
 
 from zombieproof.checker.transactions import network, replicas
-from zombieproof.checker.transactions.state import (
-    MESSAGES,
-    PARTITIONS,
-    Kind,
-    Message,
-    Overflow,
-    Setup,
-    State,
-    Trail,
-)
+from zombieproof.checker.transactions.capacities import MESSAGES, PARTITIONS
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Overflow
 from zombieproof.model.vocabulary import NONE, ApiKey, Error, LogEntry
 from zombieproof.statemachines.producer import answers, batches, requests, sequences
 from zombieproof.statemachines.producer.effects import Fate, clear

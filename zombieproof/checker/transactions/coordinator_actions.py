@@ -6,18 +6,11 @@ what needs one fails at a log that it does not lead.
 """
 
 from zombieproof.checker.transactions import marker_actions, network
+from zombieproof.checker.transactions.capacities import IDS, OFFSETS
 from zombieproof.checker.transactions.coordinator_appends import begin, office, settle
 from zombieproof.checker.transactions.partition_actions import WAITS
-from zombieproof.checker.transactions.state import (
-    IDS,
-    OFFSETS,
-    Kind,
-    Message,
-    Setup,
-    Stage,
-    State,
-    Trail,
-)
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
 from zombieproof.checker.transactions.views import (
     INIT_PRODUCER_ID,
     TV2_ADD_PARTITIONS,
@@ -25,6 +18,7 @@ from zombieproof.checker.transactions.views import (
     end_txn_version,
     is_tv2,
 )
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.coordinator import ends, fences, init_producer_id, joins, loading
 from zombieproof.statemachines.coordinator.appends import forget as forget_transaction

@@ -5,7 +5,9 @@ that needs it), and the ghost facts.
 """
 
 from zombieproof.checker.transactions import id_blocks
-from zombieproof.checker.transactions.state import Overflow, Phase, Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
+from zombieproof.checker.transactions.vocabulary import Overflow, Phase
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
 from zombieproof.statemachines.coordinator import appends, ends, loading, outcomes

@@ -6,7 +6,9 @@ chain of ever new states. Only `Bounds.restarts` asks for it, and lowers nothing
 epoch of an id is like no other to its coordinator, so 1 stays the lowest.
 """
 
-from zombieproof.checker.transactions.state import Kind, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State
+from zombieproof.checker.transactions.vocabulary import Kind
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE
 

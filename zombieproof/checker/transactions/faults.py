@@ -14,7 +14,9 @@ from zombieproof.checker.transactions import (
     replication,
 )
 from zombieproof.checker.transactions.action_kinds import Action, partition_of, producer_of
-from zombieproof.checker.transactions.state import OFFSETS, Setup, State, Trail
+from zombieproof.checker.transactions.capacities import OFFSETS
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.group_coordinator import appends
 from zombieproof.statemachines.partition_leader import forgetting

@@ -6,7 +6,10 @@ generation; another leader, which has what was not replicated, or has not. Until
 it.
 """
 
-from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Setup, Stage, State
+from zombieproof.checker.transactions.capacities import OFFSETS
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.group_coordinator import appends
 

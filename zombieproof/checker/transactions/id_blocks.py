@@ -7,7 +7,9 @@ its own, and the answer waits for that; its successor goes by the record, and wh
 Ids are named by their first use: `State.given` says which id each of the state's few numbers stands for.
 """
 
-from zombieproof.checker.transactions.state import Allocation, Overflow, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Allocation, State
+from zombieproof.checker.transactions.vocabulary import Overflow
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines import producer_ids
 

@@ -8,8 +8,10 @@ from dataclasses import astuple
 from functools import lru_cache
 
 from zombieproof.checker.transactions import replicas
-from zombieproof.checker.transactions.state import EPOCHS, Kind, Message, RefusedCopies, Setup, Stage, State
+from zombieproof.checker.transactions.setup import EPOCHS, RefusedCopies, Setup
+from zombieproof.checker.transactions.state import Message, State
 from zombieproof.checker.transactions.views import BatchView, MarkerView, end_txn_version, mode
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, TransactionVersion
 from zombieproof.statemachines.coordinator.late_copies import request_can_count

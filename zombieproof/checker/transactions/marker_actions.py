@@ -1,8 +1,11 @@
 """How a coordinator sends the markers of a decided transaction, and completes it (reference §2.12)."""
 
 from zombieproof.checker.transactions import network
+from zombieproof.checker.transactions.capacities import IDS, PARTITIONS
 from zombieproof.checker.transactions.coordinator_appends import begin, office, settle
-from zombieproof.checker.transactions.state import IDS, PARTITIONS, Kind, Message, Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind
 from zombieproof.statemachines.coordinator import completion
 from zombieproof.statemachines.coordinator.completion import MarkerOutcome, Route
 from zombieproof.statemachines.coordinator.records import DecidedFacts

@@ -8,10 +8,7 @@ from zombieproof.checker.transactions import id_blocks, late_copies, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, ACTIONS_BETWEEN_BROKERS, FAULTS
 from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.alike import sorts_of
-from zombieproof.checker.transactions.causes import worth_trying
-from zombieproof.checker.transactions.narration import describe
-from zombieproof.checker.transactions.order import ORDER
-from zombieproof.checker.transactions.state import (
+from zombieproof.checker.transactions.capacities import (
     APPENDS,
     CLIENTS,
     LOG,
@@ -22,25 +19,27 @@ from zombieproof.checker.transactions.state import (
     PRODUCER_IDS,
     READERS,
     TXNS,
+)
+from zombieproof.checker.transactions.causes import worth_trying
+from zombieproof.checker.transactions.narration import describe
+from zombieproof.checker.transactions.order import ORDER
+from zombieproof.checker.transactions.setup import Bounds, Budget, Setup
+from zombieproof.checker.transactions.state import (
     Allocation,
-    Bounds,
-    Budget,
     CheckedEntry,
     FetchUnderWay,
     Group,
-    Op,
-    Overflow,
     Partition,
     ProducerSnapshot,
     Reader,
     Remains,
     Replica,
-    Setup,
     State,
     Trail,
     UnderWay,
 )
 from zombieproof.checker.transactions.tasks import tasks
+from zombieproof.checker.transactions.vocabulary import Op, Overflow
 from zombieproof.model.catalogue import IN_STATES
 from zombieproof.model.records import PendingOffset
 from zombieproof.model.rules import Rules

@@ -13,23 +13,13 @@ from zombieproof.checker.transactions.action_kinds import (
     partition_of,
     producer_of,
 )
+from zombieproof.checker.transactions.capacities import LOG, NODES, OFFSETS
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
-from zombieproof.checker.transactions.state import (
-    LOG,
-    NODES,
-    OFFSETS,
-    Client,
-    Kind,
-    Message,
-    Op,
-    Phase,
-    Setup,
-    Stage,
-    State,
-    UnderWay,
-)
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Client, Message, State, UnderWay
 from zombieproof.checker.transactions.views import is_tv2
+from zombieproof.checker.transactions.vocabulary import Kind, Op, Phase, Stage
 from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState
 from zombieproof.statemachines.coordinator.records import Operation
 

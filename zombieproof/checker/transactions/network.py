@@ -18,8 +18,11 @@ Reductions, each with a switch that turns it off and a test that verdicts stay t
 """
 
 from zombieproof.checker.transactions import epochs, replicas
+from zombieproof.checker.transactions.capacities import MESSAGES, PARTITIONS
 from zombieproof.checker.transactions.late_copies import is_refused_for_good
-from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Message, Overflow, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State
+from zombieproof.checker.transactions.vocabulary import Kind, Overflow
 from zombieproof.model.vocabulary import NONE
 
 

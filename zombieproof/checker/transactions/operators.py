@@ -1,7 +1,9 @@
 """What comes from outside of the protocol: an administrator who ends a transaction by hand, and stale metadata."""
 
 from zombieproof.checker.transactions import network
-from zombieproof.checker.transactions.state import Kind, Setup, Stage, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.vocabulary import NONE, ProducerState, TransactionState
 
 

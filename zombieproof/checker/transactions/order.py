@@ -12,8 +12,11 @@ from typing import Final
 
 from zombieproof.checker.engine.orders import Order
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
+from zombieproof.checker.transactions.capacities import CLIENTS, OPS, TXNS
 from zombieproof.checker.transactions.client_actions import next_op
-from zombieproof.checker.transactions.state import CLIENTS, OPS, TXNS, Client, Kind, Op, Setup, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Client, State
+from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.model.vocabulary import ProducerState
 
 

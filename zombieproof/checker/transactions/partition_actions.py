@@ -5,19 +5,10 @@ answers survives every change of leader.
 """
 
 from zombieproof.checker.transactions import cleaning_actions, group_appends, marker_actions, network, replicas
+from zombieproof.checker.transactions.capacities import LOG, MESSAGES, OFFSETS
 from zombieproof.checker.transactions.moves import note_answer
-from zombieproof.checker.transactions.state import (
-    LOG,
-    MESSAGES,
-    OFFSETS,
-    Kind,
-    Message,
-    Overflow,
-    Setup,
-    Stage,
-    State,
-    Trail,
-)
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
 from zombieproof.checker.transactions.views import (
     GroupView,
     batch_of,
@@ -26,6 +17,7 @@ from zombieproof.checker.transactions.views import (
     marker_view,
     mode,
 )
+from zombieproof.checker.transactions.vocabulary import Kind, Overflow, Stage
 from zombieproof.model.vocabulary import (
     NONE,
     Error,

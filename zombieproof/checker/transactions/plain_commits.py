@@ -4,8 +4,11 @@ The request's way is folded into one step: it changes nothing where it is refuse
 """
 
 from zombieproof.checker.transactions import group_appends
-from zombieproof.checker.transactions.state import LOG, OFFSETS, Overflow, Setup, State, Trail
+from zombieproof.checker.transactions.capacities import LOG, OFFSETS
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.checker.transactions.views import ClassicGroupView
+from zombieproof.checker.transactions.vocabulary import Overflow
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, Error, LogEntry, ProducerState
 from zombieproof.statemachines.group_coordinator import commits, offsets
 from zombieproof.statemachines.group_coordinator.effects import clear

@@ -8,8 +8,11 @@ it: ABANDONED, nobody waits for what it says. A leader that is gone has forgotte
 """
 
 from zombieproof.checker.transactions import network, partition_actions, replies
-from zombieproof.checker.transactions.state import MESSAGES, NODES, Kind, Message, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.capacities import MESSAGES, NODES
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
 from zombieproof.checker.transactions.views import is_tv2, mode
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.partition_leader import questions
 from zombieproof.statemachines.partition_leader.questions import Incoming, Returned

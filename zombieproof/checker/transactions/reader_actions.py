@@ -7,7 +7,9 @@ a fetch has its bound from one moment, and its data and its list from a later on
 """
 
 from zombieproof.checker.transactions import cleaning_actions, replicas
-from zombieproof.checker.transactions.state import LOG, FetchUnderWay, Partition, Setup, State, Trail
+from zombieproof.checker.transactions.capacities import LOG
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import FetchUnderWay, Partition, State, Trail
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, ConsumerState, Isolation, LogEntry
 from zombieproof.statemachines.consumer import reading

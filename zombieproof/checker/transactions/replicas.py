@@ -9,7 +9,9 @@ What lies above the high watermark an election can take away. A new leader whose
 been replicated just before.
 """
 
-from zombieproof.checker.transactions.state import Kind, Message, Setup, Stage, State
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, LogEntry
 from zombieproof.statemachines.partition_leader import acknowledging, markers, offsets

@@ -13,7 +13,10 @@ from zombieproof.checker.transactions import (
     replies,
 )
 from zombieproof.checker.transactions.action_kinds import Action
-from zombieproof.checker.transactions.state import MESSAGES, Kind, Message, Setup, Stage, State, Trail
+from zombieproof.checker.transactions.capacities import MESSAGES
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.statemachines.group_coordinator import commits
 from zombieproof.statemachines.group_coordinator.effects import clear
 from zombieproof.statemachines.partition_leader import acknowledging, forgetting

@@ -2,7 +2,9 @@
 
 from zombieproof.checker.transactions import client_answers, network
 from zombieproof.checker.transactions.moves import note_answer
-from zombieproof.checker.transactions.state import Kind, Message, Setup, State, Trail
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State, Trail
+from zombieproof.checker.transactions.vocabulary import Kind
 
 
 def reply(state: State, setup: Setup, trail: Trail, i: int, error: int, lost: bool) -> None:

@@ -4,7 +4,7 @@ Clients with their programs' position, coordinator nodes with cache and the dura
 log and producer entries, a consumer group, readers, messages in flight, what is left of each fault's budget, and the
 *ghost* facts that promises need: what each application asked for and was told.
 
-Bounds that Kafka does not have are capacities here (`CLIENTS`, `LOG`, `MESSAGES`, ...). Reaching one sets
+Bounds that Kafka does not have are ``capacities`` here (`CLIENTS`, `LOG`, `MESSAGES`, ...). Reaching one sets
 `State.overflow`, and the run is then inconclusive: a bound that was hit is never reported as "holds".
 
 Partitions 0 and 1 hold data; partition 2 (`OFFSETS`) is the ``__consumer_offsets`` partition of the one group.
@@ -12,11 +12,22 @@ A *label* names one transaction (or, without transactions, one batch) of one app
 """
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 
+from zombieproof.checker.transactions.capacities import (
+    CACHED,
+    CLIENTS,
+    IDS,
+    LABELS,
+    LOG,
+    MESSAGES,
+    NODES,
+    PARTITIONS,
+    PRODUCER_IDS,
+    READERS,
+)
+from zombieproof.checker.transactions.setup import Budget
 from zombieproof.model.fields import array, integer
 from zombieproof.model.records import CachedBatch, GroupOffset, PendingOffset, ProducerEntry, Transaction
-from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.consumer.reading import ConsumerEffects
 from zombieproof.statemachines.coordinator.completion import MarkerAnswer
@@ -29,90 +40,6 @@ from zombieproof.statemachines.partition_leader.questions import Lane
 from zombieproof.statemachines.producer.effects import ProducerEffects
 from zombieproof.statemachines.producer.records import Numbering, Producer
 from zombieproof.statemachines.producer_ids import ProducerIdBlocks
-
-CLIENTS = 2
-IDS = 2
-NODES = 2
-PARTITIONS = 3
-OFFSETS = 2
-PRODUCER_IDS = 2
-MORE_PRODUCER_IDS = 4
-LOG = 8
-MESSAGES = 8
-TXNS = 3
-OPS = 6
-CACHED = 3
-READERS = 2
-LABELS = CLIENTS * TXNS
-APPENDS = 3
-
-
-class Kind(IntEnum):
-    """What a message is. A request and its answer share one slot: the answer is the request turned round."""
-
-    EMPTY = 0
-    INIT_PRODUCER_ID = 1
-    ADD_PARTITIONS = 2
-    ADD_OFFSETS = 3
-    PRODUCE = 4
-    TXN_OFFSET_COMMIT = 5
-    END_TXN = 6
-    MARKER = 7
-
-
-class Stage(IntEnum):
-    """Where a PRODUCE or TXN_OFFSET_COMMIT is on its way to the log (KIP-890).
-
-    APPENDING: a request, of either kind or to a coordinator, waits there for the outcome of an append. WAITING: its
-    question waits at its leader for the one before. ABANDONED: a question to the coordinator whose asker has gone on.
-    REPLICATING: it is in the log, and its answer waits until the high watermark has passed it.
-    """
-
-    TO_LEADER = 0
-    TO_COORDINATOR = 1
-    BACK_TO_LEADER = 2
-    APPENDING = 3
-    WAITING = 4
-    ABANDONED = 5
-    REPLICATING = 6
-
-
-class Phase(IntEnum):
-    """How far an append to the transaction log is, where appends travel.
-
-    COMPLETED: what it made true is in memory, and the look behind a decision is still to come.
-    """
-
-    FREE = 0
-    PREPARED = 1
-    ANSWERED = 2
-    COMPLETED = 3
-
-
-class Op(IntEnum):
-    """One line of an application's program.
-
-    STORE: producer id and epoch are kept outside, beside a decision to commit. Who starts again resumes.
-    """
-
-    STOP = 0
-    SEND_0 = 1
-    SEND_1 = 2
-    OFFSETS = 3
-    COMMIT = 4
-    ABORT = 5
-    FETCH = 6
-    STORE = 7
-
-
-class Overflow(IntEnum):
-    """Which capacity of the record was reached."""
-
-    NOTHING = 0
-    MESSAGE_SLOTS = 1
-    LOG_END = 2
-    PRODUCER_IDS = 3
-    APPENDS = 4
 
 
 @dataclass(slots=True)
@@ -303,41 +230,6 @@ class Ghost:
 
 
 @dataclass(slots=True)
-class Budget:
-    """How often each fault may still happen. `resumptions`: crashes behind the line that stores an identity outside."""
-
-    lost: int = 0
-    doubled: int = 0
-    doubled_batches: int = 0
-    doubled_markers: int = 0
-    late: int = 0
-    crashes: int = 0
-    timeouts: int = 0
-    failovers: int = 0
-    deposed: int = 0
-    unknown_appends: int = 0
-    leader_changes: int = 0
-    leaderless: int = 0
-    rebalances: int = 0
-    expirations: int = 0
-    forgotten: int = 0
-    failed_appends: int = 0
-    ends_given_up: int = 0
-    resumptions: int = 0
-    refused: int = 0
-    plain_commits: int = 0
-    aborts_by_hand: int = 0
-    stale_lookups: int = 0
-    hard_appends: int = 0
-    controller_changes: int = 0
-    failed_commits: int = 0
-    truncations: int = 0
-    compactions: int = 0
-    snapshots: int = 0
-    retentions: int = 0
-
-
-@dataclass(slots=True)
 class UnderWay:
     """An append of a coordinator node that is under way, for transactional id `subject`.
 
@@ -407,79 +299,6 @@ class State:
     fetches: list[FetchUnderWay] = array(FetchUnderWay, 0)
     remains: list[Remains] = array(Remains, 0)
     snapshots: list[ProducerSnapshot] = array(ProducerSnapshot, 0)
-
-
-@dataclass(slots=True)
-class Bounds:
-    """What is fixed for a run besides rules and programs.
-
-    `transactional_id` of a client is the index of its id, or -1 for an idempotent producer. `answers_travel` and
-    `keep_refused_copies` switch a reduction off (see ``network``), to show that it changes no verdict. With
-    `appends_travel` an append to the transaction log is a step of its own, and so is its outcome. With
-    `verification_queue` leaders send their questions to coordinators one request after the other. `id_blocks` is how
-    many producer ids the controller hands out at a time; with 0 they are counted. With `keeps_position` an application
-    that closes its producer and takes a new one goes on from where it was told that it is, and asks the group nothing.
-    With `looks_first` an administrator aborts by hand what no coordinator lists, and nothing else. With `restarts` an
-    instance that is fenced is started anew by whoever supervises it, and begins its transaction again (see ``epochs``).
-    `more_producer_ids` makes room for ``MORE_PRODUCER_IDS``, for where the largest epoch is small.
-    With `group_appends` a commit of offsets is appended first, and answered later (see ``group_appends``).
-    With `replicated` a record is in a log before the other replicas have it (see ``replicas``).
-    With `reads_in_steps` a fetch takes its bound at one time, and reads at another one.
-
-    Numbers and no flags, as rules are: what is given says `name=1`.
-    """
-
-    clients: int = 1
-    transactional_id: list[int] = array(int, CLIENTS)
-    transactions: list[int] = array(int, CLIENTS)
-    in_flight: int = 1
-    may_abort: int = 0
-    grouped: int = 0
-    inputs: int = 1
-    readers: int = 0
-    answers_travel: int = 0
-    keep_refused_copies: int = 0
-    appends_travel: int = 0
-    verification_queue: int = 0
-    id_blocks: int = 0
-    keeps_position: int = 0
-    looks_first: int = 0
-    restarts: int = 0
-    more_producer_ids: int = 0
-    group_appends: int = 0
-    replicated: int = 0
-    reads_in_steps: int = 0
-
-
-@dataclass(slots=True)
-class Program:
-    """What one application does in each of its transactions."""
-
-    ops: list[int] = array(int, OPS)
-
-
-EPOCHS = 8
-"""Late copies are dropped up to this epoch; none of the registered scenarios reaches it."""
-
-
-@dataclass(slots=True)
-class RefusedCopies:
-    """For each kind of late copy, known epoch and own epoch: whether it is refused for good (``late_copies``)."""
-
-    requests: list[bool] = array(bool, 4 * EPOCHS * EPOCHS)
-    markers: list[bool] = array(bool, 8 * EPOCHS * EPOCHS)
-    batches: list[bool] = array(bool, 32 * EPOCHS * EPOCHS)
-
-
-@dataclass(slots=True)
-class Setup:
-    """What is constant during a run."""
-
-    rules: Rules = field(default_factory=Rules)
-    bounds: Bounds = field(default_factory=Bounds)
-    budget: Budget = field(default_factory=Budget)
-    programs: list[Program] = array(Program, LABELS)
-    refused: RefusedCopies = field(default_factory=RefusedCopies)
 
 
 @dataclass(slots=True)

@@ -6,19 +6,11 @@ after the other arrives. An answer of a broker is the same message on its way ba
 """
 
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, Action
+from zombieproof.checker.transactions.capacities import APPENDS, CLIENTS, IDS, NODES, PARTITIONS, READERS
 from zombieproof.checker.transactions.network import speaks_to_coordinator
-from zombieproof.checker.transactions.state import (
-    APPENDS,
-    CLIENTS,
-    IDS,
-    NODES,
-    PARTITIONS,
-    READERS,
-    Kind,
-    Message,
-    Setup,
-    State,
-)
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import Message, State
+from zombieproof.checker.transactions.vocabulary import Kind
 
 FIRST_READER = 1 + CLIENTS
 FIRST_NODE = FIRST_READER + READERS

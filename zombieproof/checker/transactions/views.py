@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
-from zombieproof.checker.transactions.state import OFFSETS, Kind, LogRecord, Message, Setup
+from zombieproof.checker.transactions.capacities import OFFSETS
+from zombieproof.checker.transactions.setup import Setup
+from zombieproof.checker.transactions.state import LogRecord, Message
+from zombieproof.checker.transactions.vocabulary import Kind
 from zombieproof.model.vocabulary import LogEntry, Mode, TransactionVersion
 
 INIT_PRODUCER_ID = 4

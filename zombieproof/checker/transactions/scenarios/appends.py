@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import told_from_memory
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 APPENDS_UNDER_WAY = transaction_scenario(
     "appends_under_way",

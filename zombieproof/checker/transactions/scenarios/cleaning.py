@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import DROPPED_MARKERS, EMPTY_MARKERS
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 FETCHES_IN_STEPS = transaction_scenario(
     "fetches_in_steps",

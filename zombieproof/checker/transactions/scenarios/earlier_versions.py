@@ -5,7 +5,7 @@ copy of an EndTxn that comes late is what version 2 repairs (``two_transactions`
 """
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 _TV0 = {"transaction_version": 0}
 _TV1 = {"transaction_version": 1}

@@ -1,7 +1,7 @@
 """The epoch of a producer id runs out."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 EPOCH_EXHAUSTION = transaction_scenario(
     "epoch_exhaustion",

@@ -1,7 +1,7 @@
 """What was not used for long is forgotten."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 ID_EXPIRATION = transaction_scenario(
     "id_expiration",

@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import told_from_memory
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 _ONE = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),),)
 _TWO_IN_A_ROW = (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),)

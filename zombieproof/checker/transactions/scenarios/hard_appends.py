@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import ALWAYS, AT_REST, Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import HANGS
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 _ONE = (Op.SEND_0, Op.COMMIT)
 _AT_REST = tuple(name for name in AT_REST if name != "a_decided_transaction_is_complete")

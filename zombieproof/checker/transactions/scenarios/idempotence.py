@@ -1,7 +1,7 @@
 """An idempotent producer without transactions."""
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 IDEMPOTENT_PRODUCER = transaction_scenario(
     "idempotent_producer",

@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import GUARD_TAKEN, POSITIONS_BESIDE
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
 

@@ -1,7 +1,7 @@
 """One producer without a rival: whatever it gives up, and whatever is forgotten, it goes on, ends, or is told."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 _ONE = (Op.SEND_0, Op.COMMIT)
 _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)

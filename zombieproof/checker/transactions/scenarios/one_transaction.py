@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import fenced_by_its_own_copy
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 ONE_TRANSACTION = transaction_scenario(
     "one_transaction",

@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import ABORTED_UNSEEN, told_from_memory
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 HANGING_TRANSACTION = transaction_scenario(
     "hanging_transaction",

@@ -1,7 +1,7 @@
 """What has to happen some time, if all who can act do."""
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 _ALL = (
     "every_open_transaction_is_decided",

@@ -1,7 +1,7 @@
 """Readers of a partition on which two producers interleave."""
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 READER = transaction_scenario(
     "reader",

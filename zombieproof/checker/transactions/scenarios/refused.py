@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import ANY_FIRST_SEQUENCE, ANY_SEQUENCE_BEHIND_A_CUT
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 REFUSED_BATCH = transaction_scenario(
     "refused_batch",

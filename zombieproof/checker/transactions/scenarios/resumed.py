@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import DECIDED_OUTSIDE
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 _DECIDED_OUTSIDE = (Op.SEND_0, Op.STORE, Op.COMMIT)
 

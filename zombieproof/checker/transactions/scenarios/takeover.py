@@ -2,7 +2,7 @@
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import DECIDED_AGAIN, FORGOTTEN_MARKER, fenced_by_its_own_copy
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 _OF_INSTANCES = ("no_two_live_producers_share_an_identity", "nothing_of_an_older_instance_takes_effect")
 _TWO = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))

@@ -1,7 +1,7 @@
 """The coordinator aborts a transaction that takes too long."""
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
-from zombieproof.checker.transactions.state import Op
+from zombieproof.checker.transactions.vocabulary import Op
 
 TIMEOUT = transaction_scenario(
     "timeout",
