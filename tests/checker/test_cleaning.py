@@ -14,7 +14,7 @@ from zombieproof.checker.transactions.model import ON_REPLICAS, TRANSACTIONS, in
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import State, Trail
-from zombieproof.model.promises import (
+from zombieproof.model.folds import (
     memory_is_the_fold_of_the_log,
     offsets_in_memory_are_the_fold_of_their_log,
     sequences_in_memory_are_the_fold_of_their_log,

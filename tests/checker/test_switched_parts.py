@@ -15,7 +15,8 @@ from zombieproof.checker.transactions.model import initial_state
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Message, State, Trail
 from zombieproof.checker.transactions.vocabulary import Kind
-from zombieproof.model.promises import no_input_is_passed_over, offsets_in_memory_are_the_fold_of_their_log
+from zombieproof.model.folds import offsets_in_memory_are_the_fold_of_their_log
+from zombieproof.model.promises import no_input_is_passed_over
 from zombieproof.model.vocabulary import LogEntry, ProducerState, TransactionState
 
 PARTS = {

@@ -19,6 +19,7 @@ from typing import Literal
 
 from zombieproof.model import durability as d
 from zombieproof.model import endings as e
+from zombieproof.model import folds as f
 from zombieproof.model import progress as g
 from zombieproof.model import promises as p
 from zombieproof.model import witnesses as w
@@ -182,15 +183,15 @@ CATALOGUE: tuple[Guarantee, ...] = (
         "who_was_passed_takes_the_position_back",
         live=False,
     ),
-    _of_states(p.memory_is_the_fold_of_the_log, "reference §3.7", "a_new_leader_knows_nothing"),
+    _of_states(f.memory_is_the_fold_of_the_log, "reference §3.7", "a_new_leader_knows_nothing"),
     _of_states(
-        p.sequences_in_memory_are_the_fold_of_their_log,
+        f.sequences_in_memory_are_the_fold_of_their_log,
         "reference §3.7, §3.8",
         "the_last_sequence_goes_with_its_record",
         live=False,
     ),
     _of_states(
-        p.offsets_in_memory_are_the_fold_of_their_log,
+        f.offsets_in_memory_are_the_fold_of_their_log,
         "reference §4.2; bugs.md OffsetAtomicity",
         "a_refused_commit_takes_along_what_waits",
     ),
