@@ -10,6 +10,7 @@ from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.action_kinds import (
     ACTIONS,
     ACTIONS_AT_ONCE,
+    ACTIONS_BETWEEN_BROKERS,
     AT_PRODUCERS,
     Action,
     partition_of,
@@ -46,15 +47,14 @@ def test_more_room_changes_nothing_where_two_are_enough(name: str) -> None:
     assert explore(BETWEEN_BROKERS, setup, promises=scenario.kept).distinct == scenario.distinct
 
 
-def test_every_partition_and_producer_id_has_an_action_and_those_of_more_ids_come_last() -> None:
+def test_every_partition_and_producer_id_has_an_action_and_those_of_more_ids_come_behind_what_travels() -> None:
     for kind in AT_PRODUCERS:
         pairs = [(partition_of(i), producer_of(i)) for each, i in ACTIONS if each == kind]
         assert sorted(pairs) == [(p, pid) for p in range(PARTITIONS) for pid in range(MORE_PRODUCER_IDS)]
         first = [(partition_of(i), producer_of(i)) for each, i in ACTIONS[:ACTIONS_AT_ONCE] if each == kind]
         assert first == [(p, pid) for p in range(PARTITIONS) for pid in range(PRODUCER_IDS)]
-    assert {kind for kind, _ in ACTIONS[-len(AT_PRODUCERS) * PARTITIONS * (MORE_PRODUCER_IDS - PRODUCER_IDS) :]} == {
-        *AT_PRODUCERS
-    }
+    count = len(AT_PRODUCERS) * PARTITIONS * (MORE_PRODUCER_IDS - PRODUCER_IDS)
+    assert {kind for kind, _ in ACTIONS[ACTIONS_BETWEEN_BROKERS - count : ACTIONS_BETWEEN_BROKERS]} == {*AT_PRODUCERS}
 
 
 def test_a_leader_forgets_the_last_of_the_producers() -> None:

@@ -6,7 +6,7 @@ after the other arrives. An answer of a broker is the same message on its way ba
 """
 
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, Action
-from zombieproof.checker.transactions.capacities import APPENDS, CLIENTS, IDS, NODES, PARTITIONS, READERS
+from zombieproof.checker.transactions.capacities import APPENDS, CLIENTS, IDS, NODES, OFFSETS, PARTITIONS, READERS
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Message, State
@@ -22,14 +22,15 @@ FIRST_APPEND = FIRST_MARKER + 2 * IDS * PARTITIONS * NODES
 FIRST_BLOCK = FIRST_APPEND + APPENDS
 ADMINISTRATOR = FIRST_BLOCK + NODES
 FIRST_REPLICA = ADMINISTRATOR + 1
-LAST = FIRST_REPLICA + PARTITIONS - 1
+CONTROLLER = FIRST_REPLICA + PARTITIONS
+LAST = CONTROLLER
 """Tasks are numbered in this order. `Message.client` of a marker is the index of its transactional id."""
 
 
 def tasks(state: State, action: int, setup: Setup) -> int:
     """Return who acts: a client, a reader, a node, a partition that elects, a message, an append, a block's way.
 
-    Or the administrator, who looks after what hangs some time; or the replicas that follow a leader.
+    Or the administrator, who looks after what hangs some time; the replicas that follow a leader; the controller.
     """
     kind, i = ACTIONS[action][0], ACTIONS[action][1]
     if kind in (Action.STEP, Action.ABORT_INSTEAD):
@@ -40,12 +41,16 @@ def tasks(state: State, action: int, setup: Setup) -> int:
         return FIRST_NODE + i
     if kind == Action.ELECT:
         return FIRST_PARTITION + i
-    if kind == Action.DELIVER:
+    if kind in (Action.DELIVER, Action.ANSWER_COMMIT):
         return of_message(state.messages[i])
     if kind == Action.ABORT_BY_HAND:
         return ADMINISTRATOR
     if kind == Action.REPLICATE:
         return FIRST_REPLICA + i
+    if kind == Action.REPLICATE_OFFSETS:
+        return FIRST_REPLICA + OFFSETS
+    if kind == Action.RECORD_BLOCK:
+        return CONTROLLER
     if kind in AT_APPENDS:
         return FIRST_APPEND + i
     return FIRST_BLOCK + i
