@@ -16,9 +16,47 @@ DEAD = "A is dead: a fatal error, it sends nothing any more"
 BEHIND_ITS_SUCCESSOR = (
     "p0 has at offset 1: ABORT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
 )
+FORGOTTEN = "the leader of p0 knows nothing of producer 0, whose records are in the log"
 LOST = "p0 has lost what was at offset 0: data of A.1 (producer 0, epoch 0, sequence 0)"
 
 WHY = {
+    "fetches_in_steps": {
+        "the_list_is_older_than_the_bound": (
+            "the read_committed reader delivers offset 0 of p0 (A.1, aborted) and stands at offset 1"
+        ),
+    },
+    "cleaned_log": {
+        "a_marker_goes_before_its_records": FORGOTTEN,
+        "an_empty_marker_tells_no_epoch": FORGOTTEN,
+        "who_knows_nothing_fences_nobody": (
+            "p0 has at offset 2: ABORT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
+        ),
+    },
+    "cleaned_log_of_version_0": {
+        "the_last_sequence_goes_with_its_record": (
+            "the leader of p0 knows producer 0, epoch 0: no transaction is open"
+        ),
+    },
+    "cleaned_offsets": {
+        "the_cleaner_takes_what_is_open_for_committed": "the group's committed offset is 0",
+    },
+    "shortened_log": {
+        "a_snapshot_forgets_what_is_open": (
+            "the read_committed reader delivers offset 0 of p0 (A.1, undecided) and stands at offset 1"
+        ),
+        "producers_go_with_their_records": "the log of p0 begins at offset 1",
+    },
+    "shortened_for_readers": {
+        "a_marker_that_was_dropped_is_waited_for": (
+            "the buffering reader delivers offset 0 of p0 (A.1, aborted) and stands at offset 4"
+        ),
+    },
+    "shortened_for_a_producer": {
+        "whoever_is_forgotten_begins_again": (
+            "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 already, "
+            "and sequence 1 would be next"
+        ),
+    },
     "one_transaction": {
         "a_late_init_fences_its_own_producer": DEAD,
         "complete_without_markers": "p0 has an open transaction of producer 0 that no coordinator lists",
@@ -551,8 +589,10 @@ def test_each_delivery_names_its_place_and_a_consequence(
 def test_coordinators_have_numbers_where_there_are_several_and_only_there(
     stories: dict[tuple[str, str], Run],
 ) -> None:
-    for (name, _), run in stories.items():
-        bounds = SCENARIOS[name].bounds
+    for (name, mutant), run in stories.items():
+        own = SCENARIOS[name].mutant(mutant)
+        assert own is not None
+        bounds = {**SCENARIOS[name].bounds, **own.bounds}
         has_several = bounds.get("failovers", 0) + bounds.get("deposed", 0) > 0
         text = "\n".join(told(run))
         assert ("coordinator node 0" in text) == has_several, name

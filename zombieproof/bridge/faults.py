@@ -90,10 +90,10 @@ def _ask_again(twin: Twin, asked: list[LiveMessage]) -> None:
 
 def _forget(twin: Twin, kind: Action, p: int, pid: int) -> bool:
     """A sweep forgets both; the checker's faults take one, and no guard while a transaction is open."""
-    entry, names = twin.state.partitions[p].entries[pid], twin.beside.names
-    if pid >= len(names.producer_ids) or entry.txn_first_offset != NONE:
+    entries, names = twin.state.partitions[p].entries, twin.beside.names
+    if pid >= min(len(entries), len(names.producer_ids)) or entries[pid].txn_first_offset != NONE:
         return False
-    if kind == Action.FORGET_PRODUCER and not entry.known:
+    if kind == Action.FORGET_PRODUCER and not entries[pid].known:
         return False
     forget = commands.forget_producer if kind == Action.FORGET_PRODUCER else commands.forget_guard
     forget(twin.cluster, PARTITIONS[p], names.live_producer_id(pid))

@@ -53,6 +53,8 @@ NOT_PROJECTED: Mapping[str, str] = {
     "ghost": "no broker knows what applications were told; a twin works decisions out from the durable records",
     "budget": "how often a fault may still happen is a bound of the exploration",
     "overflow": "the live system has no capacities",
+    "recorded": "the controller of a twin has what it answers in its log",
+    "replicated": "replicas of a twin have what is appended, in the same step",
     "replicas": "what a twin's leader has in its log is at its other replicas at once",
     "fetches": "a broker of a twin answers a fetch in one step",
     "remains": "logs of a twin are whole",
