@@ -17,6 +17,7 @@ from zombieproof.checker.scenarios import SCENARIOS
 
 STORIES = Path(__file__).with_name("stories.json")
 
+LONGEST = 200
 Actions = tuple[int, ...]
 
 
@@ -33,10 +34,10 @@ def chosen_for(scenario: Scenario, mutant: str = "", rules: str = "") -> tuple[M
 
 
 def walk(model: Model, setup: object, seed: int) -> Actions:
-    """A random path until nothing can be done any more, or would exceed a capacity."""
+    """A random path until nothing can be done any more, or would exceed a capacity, or who asks for ever has asked."""
     chance, taken = random.Random(seed), list[int]()
     state = model.initial(setup)
-    while True:
+    while len(taken) < LONGEST:
         actions = list(range(model.actions))
         chance.shuffle(actions)
         for action in actions:
@@ -47,7 +48,8 @@ def walk(model: Model, setup: object, seed: int) -> Actions:
                 state = after
                 break
         else:
-            return tuple(taken)
+            break
+    return tuple(taken)
 
 
 __all__ = ["SCENARIOS", "STORIES", "chosen_for", "stories", "walk"]
