@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from zombieproof.checker.engine.locking import NoLocksHere, claim
 from zombieproof.checker.request import chosen, preset_in_force
 from zombieproof.farm.sources import sources
 from zombieproof.farm.sweeping import Explore, Place, Space
@@ -105,13 +106,12 @@ class KeptSweep:
 
     def _claim(self) -> None:
         try:
-            import fcntl  # noqa: PLC0415  # not on every system
-        except ImportError:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise self._refused("another process works on it", "wait for its end, or give another file") from None
+            is_ours = claim(self._file.fileno())
+        except NoLocksHere:
+            fault = "this system has no locks of files, so another process could write there"
+            raise self._refused(fault, "give no file") from None
+        if not is_ours:
+            raise self._refused("another process works on it", "wait for its end, or give another file")
 
     def _read(self) -> None:
         self._file.seek(0)

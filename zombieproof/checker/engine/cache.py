@@ -140,10 +140,10 @@ def _forget(folder: Path) -> None:
 class Kept(NullCache):  # type: ignore[misc, unused-ignore]  # Numba is untyped
     """The code of one entry point, for each combination of types and processor, in the place of Numba's own cache.
 
-    `before_compiling` is called when there is none, so that it has to be compiled.
+    `before_compiling`, if any, is called when there is none, so that it has to be compiled.
     """
 
-    def __init__(self, folder: Path, name: str, before_compiling: Callable[[], object] = int) -> None:
+    def __init__(self, folder: Path, name: str, before_compiling: Callable[[], None] | None = None) -> None:
         self._folder = folder
         self._name = name
         self._before_compiling = before_compiling
@@ -153,7 +153,8 @@ class Kept(NullCache):  # type: ignore[misc, unused-ignore]  # Numba is untyped
         target_context.refresh()
         content = self._unsealed(self._file(sig, target_context.codegen()))
         if content is None:
-            self._before_compiling()
+            if self._before_compiling is not None:
+                self._before_compiling()
             return None
         return compiler.CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: S301, SLF001  # ours
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from zombieproof.checker.engine.locking import NoLocksHere, claim
+
 LOCK: Final = "lock"
 EVERY_SECONDS: Final = 60.0
 """From one checkpoint to the next, if nothing else is asked."""
@@ -83,20 +85,18 @@ class Folder:
 
     def _claim(self) -> None:
         try:
-            import fcntl  # noqa: PLC0415  # not on every system; who keeps nothing needs no lock
-        except ImportError:
+            is_ours = claim(self._lock)
+        except NoLocksHere:
             os.close(self._lock)
             raise FolderRefused(
                 f"{self.who}: this system has no locks of files, so another process could write there; give no folder"
             ) from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not is_ours:
             holder = os.read(self._lock, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._lock)
             raise FolderRefused(
                 f"{self.who}: another process works on it ({holder}); wait for its end, or give another folder"
-            ) from None
+            )
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, str(os.getpid()).encode(), 0)
 
