@@ -147,3 +147,9 @@ def test_two_processes_do_not_write_one_file(run: Any, tmp_path: Path) -> None:
     finally:
         os.close(held)
     assert (outcome.code, "another process works on it" in outcome.err) == (2, True)
+
+
+def test_where_there_are_no_locks_nothing_is_kept(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    outcome = run(*MANAGERS, "--checkpoint", tmp_path / "kept.jsonl")
+    assert (outcome.code, "no locks of files" in outcome.err) == (2, True)
