@@ -11,7 +11,8 @@ import typer
 
 import zombieproof
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.cli.exploring import Choice, explore_all, hunt_all, turn_all, workers_of
+from zombieproof.checker.warming import compiling_beside
+from zombieproof.cli.exploring import Choice, cores, explore_all, hunt_all, turn_all, workers_of
 from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
 from zombieproof.report import diagrams, machines_page, results, rules_page, verification, verification_junit
 from zombieproof.report.answers import ANSWERS, meet_cases, replay_answers
@@ -99,7 +100,8 @@ def gather(choice: Choice, root: Path | None) -> Found:
         found.cases = (cases, time.perf_counter() - began)
     if not diagrams.dot_is_installed():
         found.missing.append("`dot` (package graphviz): committed SVG files are compared, and none can be drawn anew")
-    found.runs, found.interrupted = explore_all(list(SCENARIOS.values()), choice)
+    with compiling_beside(list(SCENARIOS.values()), cores()):
+        found.runs, found.interrupted = explore_all(list(SCENARIOS.values()), choice)
     if not found.interrupted:
         found.hunts, found.interrupted = hunt_all(list(SCENARIOS.values()), choice)
     if not found.interrupted:
