@@ -16,7 +16,7 @@ from tests.broker.test_stateful import NOT_HERE
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.model import TRANSACTIONS
 from zombieproof.checker.transactions.state import State
-from zombieproof.model import durability, endings, progress, promises, witnesses
+from zombieproof.model import durability, endings, folds, progress, promises, witnesses
 from zombieproof.model.catalogue import CATALOGUE, IN_RECORDINGS, IN_STATES, Guarantee, Where
 
 HELPERS = {"fate", "is_data"}
@@ -56,7 +56,7 @@ def test_no_place_has_two_promises_of_one_name() -> None:
 def predicates() -> set[str]:
     found = {
         name
-        for module in (promises, durability, endings, progress, witnesses)
+        for module in (promises, folds, durability, endings, progress, witnesses)
         for name, value in inspect.getmembers(module, inspect.isfunction)
         if value.__module__ == module.__name__ and not name.startswith("_")
     }
