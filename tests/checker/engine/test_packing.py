@@ -11,7 +11,7 @@ from zombieproof.checker.engine import intrinsics, packing, places
 from zombieproof.checker.engine.compilation import entry, part
 from zombieproof.checker.engine.places import Parents, States
 
-SIZES = (1, 2, 3, 7, 8, 9, 16, 71)
+SIZES = (1, 2, 3, 7, 8, 9, 16, 63, 64, 65, 71, 130)
 
 
 class Packer(NamedTuple):
@@ -20,14 +20,14 @@ class Packer(NamedTuple):
     unpack: Callable[..., None]
 
 
-def pack(words: Any, last: Any, packed: Any, place: int) -> int:
+def pack(words: Any, last: Any, changes: Any, packed: Any, place: int) -> int:
     """Pack all rows as one unit."""
     for row in range(words.shape[0]):
-        place = pack_row(words, row, last, packed, place)
+        place = pack_row(words, row, last, changes, 0, packed, place)
     return place
 
 
-def pack_row(words: Any, row: int, last: Any, packed: Any, place: int) -> int:
+def pack_row(words: Any, row: int, last: Any, changes: Any, spare: int, packed: Any, place: int) -> int:
     """Stands for the compiled function."""
     raise NotImplementedError
 
@@ -42,7 +42,15 @@ def unpack_units(parents: Any, tally: Any) -> None:
     raise NotImplementedError
 
 
-INTRINSICS = ("clear_words", "copy_words", "differing_words", "trailing_zeros")
+INTRINSICS = (
+    "clear_words",
+    "copy_words",
+    "leading_zeros",
+    "load_word",
+    "note_changes",
+    "store_word",
+    "trailing_zeros",
+)
 
 
 @pytest.fixture(scope="module", params=SIZES)
@@ -51,16 +59,13 @@ def packer(request: pytest.FixtureRequest) -> Packer:
     words: int = request.param
     scope: dict[str, Any] = {
         **vars(packing),
-        **{
-            name: getattr(intrinsics, name)
-            for name in ("clear_words", "copy_words", "differing_words", "trailing_zeros")
-        },
+        **{name: getattr(intrinsics, name) for name in INTRINSICS},
         "WORDS": words,
-        "TAIL": words % 8,
-        "GROUPS": packing.groups_of(words),
+        "HEAD": packing.head_of(words),
+        "PARTS": places.words_of_bits(words),
         "IS_WHOLE": packing.is_whole(words),
     }
-    for name in ("pack_words", "pack_whole", "pack_row", "unpack_whole", "unpack_row"):
+    for name in ("pack_whole", "pack_row", "unpack_whole", "unpack_row"):
         scope[name] = part(types.FunctionType(getattr(packing, name).__code__, scope), checked=False)
     scope["unpack_units"] = part(types.FunctionType(packing.unpack.__code__, scope), checked=False)
     return Packer(words, *(entry(types.FunctionType(one.__code__, scope)) for one in (pack, unpack)))
@@ -73,7 +78,8 @@ def there_and_back(packer: Packer, units: list[Any], room: int) -> tuple[Any, in
     begins, place, row = [], 0, 0
     for unit in units:
         begins.append((place, row))
-        place = packer.pack(unit, np.zeros((1, packer.words), np.uint64), packed, place)
+        changes = np.zeros((1, places.words_of_bits(packer.words)), np.uint64)
+        place = packer.pack(unit, np.zeros((1, packer.words), np.uint64), changes, packed, place)
         row += len(unit)
     table = np.array([*begins, (place, row)], np.int64)
     scratch = np.full((room, packer.words), 0x5555, np.uint64)
@@ -107,13 +113,13 @@ def test_what_is_unpacked_is_what_was_packed(packer: Packer, kind: str, room: in
     if packing.is_whole(packer.words):
         assert size == len(rows) * packer.words * 8
     elif kind == "zeros":
-        assert size == len(rows) * packing.groups_of(packer.words)
+        assert size == len(rows) * packing.head_of(packer.words)
 
 
-def test_a_row_that_differs_in_a_byte_takes_two_bytes_and_a_bit_for_each_word(packer: Packer) -> None:
+def test_a_row_that_differs_in_a_byte_takes_two_bytes_beside_its_head(packer: Packer) -> None:
     rows = np.zeros((200, packer.words), np.uint64)
     rows[:, packer.words - 1] = np.arange(1, 201) * 2**56
     again, size = there_and_back(packer, [rows], 200)
     assert (again == rows).all()
     if not packing.is_whole(packer.words):
-        assert size == 200 * (packing.groups_of(packer.words) + 2)
+        assert size == 200 * (packing.head_of(packer.words) + 2)

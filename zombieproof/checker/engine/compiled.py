@@ -58,7 +58,7 @@ _KERNELS: Final = (
 )
 _OF_TABLES: Final = ("owner_of", "home_of", "next_bucket", "partition", "deduplicate")
 _OF_WALKS: Final = ("shuffled", "coprime")
-_PACKING: Final = ("pack_words", "pack_whole", "pack_row", "unpack_whole", "unpack_row", "unpack")
+_PACKING: Final = ("pack_whole", "pack_row", "unpack_whole", "unpack_row", "unpack")
 _GLOBALS: Final = (
     vars(wandering) | vars(graph_kernels) | vars(packing) | vars(fingerprints) | vars(looking_up) | vars(kernels)
 )
@@ -257,15 +257,17 @@ def _bind(source: _Source, scope: dict[str, Any]) -> None:
         "np": np,
         "clear_words": intrinsics.clear_words,
         "copy_words": intrinsics.copy_words,
-        "differing_words": intrinsics.differing_words,
+        "leading_zeros": intrinsics.leading_zeros,
+        "load_word": intrinsics.load_word,
         "prefetch": intrinsics.prefetch,
         "add_weighed": intrinsics.add_weighed,
         "look_up": intrinsics.look_up,
         "note_changes": intrinsics.note_changes,
+        "store_word": intrinsics.store_word,
         "trailing_zeros": intrinsics.trailing_zeros,
         "WORDS": words,
-        "TAIL": words % 8,
-        "GROUPS": packing.groups_of(words),
+        "HEAD": packing.head_of(words),
+        "PARTS": places.words_of_bits(words),
         "IS_WHOLE": packing.is_whole(words),
         "UNIT_ROWS": packing.unit_rows(words),
         "MOST_BYTES": packing.most_bytes(words),

@@ -65,6 +65,48 @@ def trailing_zeros(typingctx: Any, word: Any) -> Any:
     return types.int64(word), codegen
 
 
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def leading_zeros(typingctx: Any, word: Any) -> Any:
+    """Return how many zeros a uint64 that is not 0 begins with."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del context, signature
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(word), codegen
+
+
+def _of_bytes(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
+    """A pointer to eight bytes of an array of bytes, as a word."""
+    view = context.make_array(kind)(context, builder, array)
+    return builder.bitcast(builder.gep(view.data, [place]), I64.as_pointer())
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def load_word(typingctx: Any, array: Any, place: Any) -> Any:
+    """Return eight bytes of an array of bytes from any place on as a uint64, as the machine orders them."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_of_bytes(context, builder, signature.args[0], *arguments), align=1)
+
+    return types.uint64(array, types.int64), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def store_word(typingctx: Any, array: Any, place: Any, word: Any) -> Any:
+    """Write a uint64 over eight bytes of an array of bytes from any place on, as the machine orders them."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, place, word = arguments
+        builder.store(word, _of_bytes(context, builder, signature.args[0], array, place), align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.uint64), codegen
+
+
 def _differing(builder: Any, starts: Any, count: int) -> Any:
     """A bit for each of the first `count` words, up to 64, behind two places: whether they differ there."""
     found: Any = I64(0)
@@ -201,25 +243,3 @@ def clear_words(typingctx: Any, target: Any, row: Any, words: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(target, types.int64, words), codegen
-
-
-@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
-def differing_words(typingctx: Any, one: Any, row: Any, other: Any, other_row: Any, first: Any, count: Any) -> Any:
-    """Return a bit for each of `count` words from `first` on, up to eight and a literal: whether two rows differ there.
-
-    The arrays are C-contiguous, of uint64.
-    """
-    del typingctx
-    if not isinstance(count, types.IntegerLiteral):
-        return None
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        starts = []
-        for array, index in ((0, 1), (2, 3)):
-            view = context.make_array(signature.args[array])(context, builder, arguments[array])
-            width = cgutils.unpack_tuple(builder, view.shape, 2)[1]
-            place = builder.add(builder.mul(arguments[index], width), arguments[4])
-            starts.append(builder.gep(view.data, [place]))
-        return _differing(builder, starts, count.literal_value)
-
-    return types.int64(one, types.int64, other, types.int64, types.int64, count), codegen

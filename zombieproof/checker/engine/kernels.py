@@ -120,7 +120,7 @@ def count_moves(trail: Any, coverage: Any, sign: int) -> None:
     raise NotImplementedError
 
 
-def pack_row(words: Any, row: Any, last: Any, packed: Any, place: Any) -> Any:
+def pack_row(words: Any, row: Any, last: Any, changes: Any, spare: Any, packed: Any, place: Any) -> Any:
     """Write a row as what differs from `last` (`packing`)."""
     raise NotImplementedError
 
@@ -232,7 +232,8 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
     place = tally[BYTES]
     stopped = False
     list_judged(tally)
-    for candidate in range(tally[FOUND]):
+    found = tally[FOUND]
+    for candidate in range(found):
         if out.fresh[candidate] == 0:
             continue
         if index >= tally[LIMIT]:
@@ -243,7 +244,7 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
             kept.units[fill // UNIT_ROWS, 0] = place
             kept.units[fill // UNIT_ROWS, 1] = fill
             clear_words(kept.last, 0, WORDS)
-        place = pack_row(out.states.words, candidate, kept.last, kept.packed, place)
+        place = pack_row(out.states.words, candidate, kept.last, out.changes, found, kept.packed, place)
         kept.prints[fill] = out.prints[candidate]
         kept.parents[fill] = out.parents[candidate]
         kept.actions[fill] = out.actions[candidate]
