@@ -199,7 +199,7 @@ class _Source:
     @cached_property
     def lowering(self) -> Lowering:
         """The functions, lowered. Raises LoweringError."""
-        lowering = Lowering()
+        lowering = Lowering(sizes=self.model.sizes)
         for function in self.model.functions:
             lowering.read(function)
         followed = follow(self.model, lowering.lowered)

@@ -19,6 +19,7 @@ import numpy as np
 
 from zombieproof.checker.engine import intrinsics
 from zombieproof.checker.engine.compilation import part
+from zombieproof.checker.engine.layout import Sizes
 from zombieproof.checker.engine.rewriting import Lowered, rewrite
 from zombieproof.checker.engine.sources import INT64, REPLACE, LoweringError, plain_function
 
@@ -28,12 +29,14 @@ __all__ = ["Lowering", "LoweringError", "source_hash"]
 class Lowering:
     """Lowers functions, each once; they may call functions of `packages` and of their own top-level package.
 
+    `sizes` are those of the one model that they are for, if there is one: what its layout makes constant is folded.
     `mark` becomes part of the names in compiled code. What one process has put into the cache another loads beside code
     of its own, and the linker goes by names: functions of two models must never have the same.
     """
 
-    def __init__(self, packages: Iterable[str] = ("zombieproof",)) -> None:
+    def __init__(self, packages: Iterable[str] = ("zombieproof",), sizes: Sizes | None = None) -> None:
         self.packages = frozenset(packages)
+        self.sizes = sizes
         self.mark = ""
         self.lowered: dict[types.FunctionType, Lowered] = {}
         self._compiled: dict[types.FunctionType, Any] = {}
@@ -54,7 +57,7 @@ class Lowering:
         if function not in self.lowered:
             self._open.append(function)
             try:
-                lowered = rewrite(function, packages)
+                lowered = rewrite(function, packages, self.sizes)
                 for callee in lowered.functions.values():
                     self._read(callee, packages)
             finally:

@@ -6,8 +6,8 @@ The rewriter takes the syntax tree of one function and
 * folds what is constant: members of IntEnums, integers of modules, attributes of frozen dataclasses;
 * keeps as tables the tuples of integers of a module, of one or two dimensions;
 * writes every call of a lowered function and of a NamedTuple with positional arguments, defaults filled in, and
-converts
-  each argument that is annotated as an integer or a boolean, so that one function is compiled once;
+  converts each argument that is annotated as an integer or a boolean, so that one function is compiled once;
+* leaves out what the layout of a model never lets happen (see `folding`);
 * unrolls `x in (A, B)`, and writes `verdict._replace(a=x)` as a call.
 
 What it does not understand raises `LoweringError`. Lines keep their numbers.
@@ -26,6 +26,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from zombieproof.checker.engine import folding
+from zombieproof.checker.engine.layout import Sizes
 from zombieproof.checker.engine.sources import (
     FORBIDDEN,
     INT64,
@@ -69,13 +71,16 @@ class Lowered:
         return f"{self.name}\n{ast.unparse(self.tree)}\n{calls}\n{self.tables}\n{classes}\n"
 
 
-def rewrite(function: types.FunctionType, packages: frozenset[str]) -> Lowered:
-    """Rewrite a function; it may call functions of `packages`, names of top-level packages. Raises LoweringError."""
-    return _Rewriter(function, packages).lowered
+def rewrite(function: types.FunctionType, packages: frozenset[str], sizes: Sizes | None = None) -> Lowered:
+    """Rewrite a function; it may call functions of `packages`, names of top-level packages. Raises LoweringError.
+
+    `sizes`: those of the model, so that what its layout makes constant is folded; None: it is for any model.
+    """
+    return _Rewriter(function, packages, sizes).lowered
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, function: types.FunctionType, packages: frozenset[str]) -> None:
+    def __init__(self, function: types.FunctionType, packages: frozenset[str], sizes: Sizes | None) -> None:
         self.function = function
         self.packages = packages
         self.line = function.__code__.co_firstlineno
@@ -86,6 +91,7 @@ class _Rewriter(ast.NodeTransformer):
         if original.args.vararg or original.args.kwarg:
             self.refuse(original, "it has a starred parameter", "parameters one by one")
         self.local = {*function.__code__.co_varnames}
+        self.lengths = folding.Lengths(function, original, sizes)
         self.returns = scalar(original.returns, function)
         arguments = [ast.copy_location(ast.arg(a.arg), a) for a in parameters(original)]
         signature = ast.arguments([], arguments, None, [], [], None, [])
@@ -125,8 +131,13 @@ class _Rewriter(ast.NodeTransformer):
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Rewrite a block; docstrings and bare annotations vanish."""
-        new = [self.visit(statement) for statement in body]
-        return [statement for statement in new if statement is not None] or [ast.Pass()]
+        new: list[ast.stmt] = []
+        for statement in body:
+            found = self.visit(statement)
+            new += found if isinstance(found, list) else [found] if found is not None else []
+            if folding.ends(new):
+                break
+        return new or [ast.Pass()]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         if node.value is None:
@@ -145,10 +156,20 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Return(self, node: ast.Return) -> ast.AST:
         return ast.Return(None if node.value is None else converted(self.visit(node.value), self.returns))
 
-    def visit_For(self, node: ast.For) -> ast.AST:
+    def visit_For(self, node: ast.For) -> ast.AST | None:
         if node.orelse:
             self.refuse(node, "a loop with else", "a flag")
+        if self.lengths.of(node.iter) == 0 or folding.is_empty(self.visit(node.iter)):
+            return None
         return self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
+        test = self.visit(node.test)
+        holds = folding.truth(test)
+        if holds is None:
+            return ast.If(test, self.statements(node.body), self.statements(node.orelse) if node.orelse else [])
+        taken = node.body if holds else node.orelse
+        return self.statements(taken) if taken else None
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
@@ -242,6 +263,23 @@ class _Rewriter(ast.NodeTransformer):
 
     # --- expressions ---
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        test = self.visit(node.test)
+        holds = folding.truth(test)
+        if holds is None:
+            return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
+        return self.visit(node.body if holds else node.orelse)  # type: ignore[no-any-return]  # what the node needs
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        return folding.either(node, self.visit)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        operand = self.visit(node.operand)
+        holds = folding.truth(operand)
+        if isinstance(node.op, ast.Not) and holds is not None:
+            return ast.Constant(not holds)
+        return ast.UnaryOp(node.op, operand)
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         for argument in node.args:
             if type(argument) in FORBIDDEN:
@@ -259,6 +297,8 @@ class _Rewriter(ast.NodeTransformer):
             return self.visit(node.args[1])  # type: ignore[no-any-return]  # visit returns what the node needs
         if value is len and isinstance(self.static(node.args[0])[1], enum.EnumMeta | tuple):
             return ast.Constant(len(self.static(node.args[0])[1]))
+        if value is len and (length := self.lengths.of(node.args[0])) is not None:
+            return ast.Constant(length)
         function = self.visit(node.func)
         name = ast.unparse(function)
         if name in self.lowered.functions:
@@ -314,7 +354,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         if not any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
-            return self.generic_visit(node)
+            compared = ast.Compare(self.visit(node.left), node.ops, [self.visit(each) for each in node.comparators])
+            return folding.compared(compared)
         if len(node.ops) != 1 or any(isinstance(part, ast.Call) for part in ast.walk(node.left)):
             self.refuse(
                 node, f"{ast.unparse(node)} would be evaluated more than once", "a variable on the left of `in`"

@@ -58,13 +58,13 @@ def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
         return client_actions.step(state, setup, trail, i, False)
     if kind == Action.ABORT_INSTEAD:
         return client_actions.step(state, setup, trail, i, True)
-    if kind in KINDS_BETWEEN_BROKERS:
+    if len(state.appends) > 0 and kind in KINDS_BETWEEN_BROKERS:
         return _between_brokers(state, setup, trail, kind, i)
     if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE:
         return _handle_message(state, setup, trail, kind, i)
     if kind in (Action.READ_ONE, Action.READ_ALL):
         return reader_actions.fetch(state, setup, trail, i, kind == Action.READ_ALL)
-    if kind in KINDS_ON_REPLICAS:
+    if len(state.replicas) > 0 and kind in KINDS_ON_REPLICAS:
         return _on_replicas(state, setup, trail, kind, i)
     if kind == Action.CRASH:
         return client_actions.crash(state, i)
@@ -179,17 +179,17 @@ def _at_leader(state: State, setup: Setup, trail: Trail, i: int, lost: bool) -> 
     """A batch or offset commit reaches its leader, or the coordinator's word on it does."""
     message, queue = state.messages[i], setup.bounds.verification_queue == 1
     if message.stage == Stage.BACK_TO_LEADER:
-        if queue:
+        if len(state.lanes) > 0 and queue:
             return questions_under_way.arrive(state, setup, trail, i, lost)
         error = partition_actions.conclude(state, setup, trail, message)
     else:
         error = partition_actions.receive(state, setup, trail, message)
     if error != partition_actions.WAITS:
         replies.reply(state, setup, trail, i, error, lost)
-    elif replicas.is_waiting(message):
+    elif (len(state.replicas) > 0 or len(state.replicated) > 0) and replicas.is_waiting(message):
         if lost:
             replication.forget_answer(state, message)
-    elif queue:
+    elif len(state.lanes) > 0 and queue:
         questions_under_way.ask(state, setup, trail, i, lost)
     return True
 

@@ -40,15 +40,16 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
     if kind == Action.ELECT:
         return _is_leaderless(state)
     if kind >= Action.REPLICATE:
-        return _has_cause_on_replicas(state, kind, setup)
+        return len(state.replicas) > 0 and _has_cause_on_replicas(state, kind, setup)
     if Action.REFUSE <= kind <= Action.MISLEAD:
         return _is_switched_on(state, kind, setup)
     if kind >= Action.REPLICATE_OFFSETS:
-        return setup.bounds.group_appends == 1 and _is_left_of_offsets(state, kind)
+        return len(state.replicated) > 0 and setup.bounds.group_appends == 1 and _is_left_of_offsets(state, kind)
     if kind in AT_CONTROLLER:
-        return may_change(state, setup) and (kind == Action.RECORD_BLOCK or budget.controller_changes > 0)
+        may = kind == Action.RECORD_BLOCK or budget.controller_changes > 0
+        return len(state.recorded) > 0 and may and may_change(state, setup)
     if kind >= Action.MAKE_APPEND:
-        return _has_cause_between_brokers(state, kind)
+        return len(state.appends) > 0 and _has_cause_between_brokers(state, kind)
     if kind >= Action.CRASH:
         return _is_left(state, kind, setup)
     return True

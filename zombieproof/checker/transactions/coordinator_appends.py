@@ -21,7 +21,7 @@ ENDS_OF_SERVER = (Operation.END_BY_INIT, Operation.END_BY_TIMEOUT)
 def office(state: State, setup: Setup, node: int, now_ms: int) -> Office:
     """What a node knows of itself, and the next producer id, NONE when it has none."""
     held = state.nodes[node]
-    fresh = id_blocks.peek(state, node) if setup.bounds.id_blocks > 0 else _count(state)
+    fresh = id_blocks.peek(state, node) if len(state.blocks) > 0 and setup.bounds.id_blocks > 0 else _count(state)
     return Office(False, held.believes, int(held.epoch), fresh, now_ms)
 
 
@@ -82,7 +82,7 @@ def settle(state: State, setup: Setup, trail: Trail, node: int, k: int, label: i
     """
     effects, pending = trail.effects, trail.pending
     takes, holds = bool(effects.takes_producer_id), bool(effects.holds)
-    if setup.bounds.id_blocks > 0:
+    if len(state.blocks) > 0 and setup.bounds.id_blocks > 0:
         if takes or effects.lacks_producer_id:
             id_blocks.claim(state, node)
         takes = False
@@ -90,7 +90,7 @@ def settle(state: State, setup: Setup, trail: Trail, node: int, k: int, label: i
         state.overflow = Overflow.PRODUCER_IDS
     if not effects.appends:
         return 0
-    if setup.bounds.appends_travel == 1:
+    if len(state.appends) > 0 and setup.bounds.appends_travel == 1:
         if holds and node != state.coordinator:
             appends.forget(state.nodes[node].cache[k])
         return 1 + _send(state, pending, node, k, label)

@@ -57,9 +57,10 @@ def inject(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
 def _fail_over(state: State, setup: Setup, trail: Trail) -> bool:
     """The coordinator's broker crashes; the other one loads the log."""
     state.budget.failovers -= 1
-    appends_under_way.drop(state, state.coordinator)
+    if len(state.appends) > 0:
+        appends_under_way.drop(state, state.coordinator)
     coordinator_actions.forget(state, state.coordinator)
-    if setup.bounds.id_blocks > 0:
+    if len(state.blocks) > 0 and setup.bounds.id_blocks > 0:
         id_blocks.start(state, int(state.coordinator))
     coordinator_actions.take_over(state, setup, trail)
     return True
@@ -141,6 +142,6 @@ def cut_offsets(state: State, setup: Setup, trail: Trail) -> bool:
 
 
 def _lose_leader(state: State, setup: Setup, trail: Trail, p: int) -> None:
-    if setup.bounds.verification_queue == 1:
+    if len(state.lanes) > 0 and setup.bounds.verification_queue == 1:
         questions_under_way.lose_leader(state, setup, p)
     replication.lose_leader(state, setup, trail, p)
