@@ -40,6 +40,7 @@ def test_every_scope_is_larger_than_what_the_default_set_explores() -> None:
         own = SCENARIOS[scope.scenario]
         bounds = own.own_bounds(dict(scope.bounds))
         given = [other for (name, _), other in EXCHANGED.items() if name == scope.scenario]
+        given += [{name: 0 for name, value in scope.bounds if not value}]
         exchanged = {bound for other in given if other.items() <= dict(scope.bounds).items() for bound in other}
         assert all(bounds[name] >= value for name, value in own.bounds.items() if name not in exchanged), scope.name
         assert any(bounds[fault] > own.bounds.get(fault, 0) for fault in own.faults if fault in bounds), scope.name
