@@ -127,7 +127,7 @@ def _shower(deadline: _Deadline) -> Callable[[Progress], None]:
 
 def _found(scope: Scope, result: Result) -> Found | None:
     if result.verdict == "inconclusive" and not result.lacked_room:
-        sys.stderr.write(f"  inconclusive: {result.why}\n")
+        sys.stderr.write(f"  inconclusive: {'time is up' if result.interrupted else result.why}\n")
         return None
     promise = result.violated.promise if result.violated else ""
     facts = (scope.name, result.verdict, promise, result.distinct, result.generated, result.depth)

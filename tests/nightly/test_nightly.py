@@ -168,6 +168,11 @@ def test_a_scope_without_room_is_a_result_with_its_reason(
     assert "before: inconclusive (no room for appends under way), 600 states" in capsys.readouterr().err
 
 
+def test_a_scope_that_time_ends_is_no_result(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exploring.explorer(Means(), {})(ONE, -1.0) is None
+    assert capsys.readouterr().err == "  inconclusive: time is up\n"
+
+
 def test_a_scope_that_exceeds_a_capacity_is_known_with_it() -> None:
     scope = Scope("forgotten_owner", (("expirations", 2),))
     one = exploring.explorer(Means(), {})(scope, 600.0)
