@@ -55,7 +55,7 @@ gate: .venv/ready ## crashes, kills, torn writes, failing disks, clocks that jum
 reductions: .venv/ready ## every scenario and mutant with and without each reduction: the same verdicts (five minutes); writes docs/reductions.md (ARGS=--check: compares it)
 	$(BIN)/python -m tests.reductions $(ARGS)
 
-check-nightly: .venv/ready ## scenarios within larger bounds than `make check`, the cheapest first, until time is up (8 hours; ARGS="--seconds 3600"); writes docs/nightly.md (ARGS=--check: explores and compares only what is cheap)
+check-nightly: .venv/ready ## scenarios within larger bounds than `make check`, the cheapest first, until time is up (8 hours; ARGS="--seconds 3600"); writes docs/nightly.md (ARGS=--missing: only what has no result; ARGS=--check: explores and compares only what is cheap)
 	$(BIN)/python -m tests.nightly $(ARGS)
 
 soak: .venv/ready ## random applications under random faults of messages and disks, 100,000 transactions, judged by what clients were told (ARGS="--seed 7"); then 200 connections for ten minutes

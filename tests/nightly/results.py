@@ -10,7 +10,11 @@ PLACE = Path(__file__).with_name("results.jsonl")
 
 @dataclass(frozen=True)
 class Found:
-    """What came out of a scope; `seconds` of CPU and `mib` at the most were measured; the rest is the same anywhere."""
+    """What came out of a scope; `seconds` of CPU and `mib` at the most were measured; the rest is the same anywhere.
+
+    `promise` is the one that is broken, `lacks` says what states would need more room for, where that made a scope
+    inconclusive. `sources` is a hash of what was explored.
+    """
 
     scope: str
     verdict: str
@@ -20,17 +24,20 @@ class Found:
     depth: int
     seconds: float
     mib: int
+    lacks: str = ""
+    sources: str = ""
 
     @property
-    def facts(self) -> tuple[str, str, int, int, int]:
+    def facts(self) -> tuple[str, str, str, int, int, int]:
         """What is the same on every machine."""
-        return self.verdict, self.promise, self.distinct, self.generated, self.depth
+        return self.verdict, self.promise, self.lacks, self.distinct, self.generated, self.depth
 
     @property
     def words(self) -> str:
         """The same in words."""
         broken = f" ({self.promise})" if self.promise else ""
-        return f"{self.verdict}{broken}, {self.distinct:,} states of {self.generated:,}, depth {self.depth}"
+        room = f" (no room for {self.lacks})" if self.lacks else ""
+        return f"{self.verdict}{broken}{room}, {self.distinct:,} states of {self.generated:,}, depth {self.depth}"
 
 
 class Damaged(ValueError):

@@ -3,12 +3,14 @@
 Of each scenario of the transaction protocol each fault of its own happens once more; then faults of different kinds
 meet, under transaction versions 0, 1 and 2; then scopes of tens of millions of states. Whatever is found stands in
 docs/nightly.md. An own fault is one that the scenario has at all: other faults are another scenario's story.
+Where a state has no room for what a fault more leads to, it is exchanged for another one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from zombieproof.checker.request import Request
@@ -42,18 +44,23 @@ class Scope:
     def states(self) -> float:
         """About how many states there are, as far as is known beforehand."""
         own = SCENARIOS[self.scenario]
-        more = sum(max(0, value - own.bounds[name]) for name, value in self.bounds)
+        more = sum(value - own.bounds[name] for name, value in self.bounds if name in own.faults)
         return own.distinct * GROWTH**more
 
     def judged(self) -> Scenario:
-        """The scenario with the promises that are owed within these bounds."""
+        """The scenario with the promises that are owed within these bounds, and what can be reached there."""
         scenario = SCENARIOS[self.scenario]
         not_owed = scenario.not_owed(scenario.own_bounds(dict(self.bounds)))
-        return replace(scenario, always=tuple(name for name in scenario.always if name not in not_owed))
+        gone = {name for fault, value in self.bounds if not value for name in SHOWN_BY.get(fault, ())}
+        return replace(
+            scenario,
+            always=tuple(name for name in scenario.always if name not in not_owed),
+            sometimes=tuple(name for name in scenario.sometimes if name not in gone),
+        )
 
-    def request(self, workers: int, memory_bytes: int | None) -> Request:
+    def request(self, workers: int, memory_bytes: int | None, spill: Path | None = None) -> Request:
         """What is asked of it."""
-        return Request(bounds=dict(self.bounds), workers=workers, memory_bytes=memory_bytes)
+        return Request(bounds=dict(self.bounds), workers=workers, memory_bytes=memory_bytes, spill=spill)
 
 
 def _is_legal(scenario: Scenario, bounds: Bounds) -> bool:
@@ -65,12 +72,46 @@ def _is_legal(scenario: Scenario, bounds: Bounds) -> bool:
     return True
 
 
+_NOTHING_DOUBLED: Final = {"doubled": 0}
+_MORE_IDS: Final = {"more_producer_ids": 1}
+_NOBODY_DEPOSED: Final = {"deposed": 0}
+_NO_FAILOVER: Final = {"failovers": 0}
+EXCHANGED: Final[Mapping[tuple[str, str], Bounds]] = {
+    ("zombie_takeover", "doubled"): {"doubled_batches": 0},
+    ("zombie_takeover", "doubled_batches"): _NOTHING_DOUBLED,
+    ("zombie_takeover", "late"): _NOTHING_DOUBLED,
+    ("zombie_takeover", "crashes"): _NOTHING_DOUBLED,
+    ("id_expiration", "expirations"): _MORE_IDS,
+    ("forgotten_owner", "expirations"): _MORE_IDS,
+    ("version_0_expiration", "expirations"): _MORE_IDS,
+    ("version_1_every_fault", "expirations"): _MORE_IDS,
+    ("coordinator_failover", "failovers"): _NOBODY_DEPOSED,
+    ("coordinator_failover", "deposed"): _NO_FAILOVER,
+    ("version_0_failover", "failovers"): _NOBODY_DEPOSED,
+    ("version_0_failover", "deposed"): _NO_FAILOVER,
+    ("version_1_failover", "failovers"): _NOBODY_DEPOSED,
+    ("version_1_failover", "deposed"): _NO_FAILOVER,
+    ("resumed_commit", "lost"): _NO_FAILOVER,
+    ("resumed_commit", "failovers"): {"lost": 0},
+    ("epoch_exhaustion", "lost"): _NO_FAILOVER,
+    ("epoch_exhaustion", "failovers"): {"lost": 0, "epoch_max": 4},
+}
+"""Scenario, and a fault that happens once more -> what is other than in the scenario, so that a state has room for it.
+
+Without that a capacity is exceeded: producer ids, messages in flight, or records in a log. An epoch that is exhausted
+sooner makes up for the message that is not lost: the producer id rotates all the same.
+"""
+
+SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {"deposed": ("a_stale_coordinator_still_answers",)}
+"""Fault -> what is only seen where it happens: no scope that has exchanged it is asked for that."""
+
+
 def once_more() -> Iterator[Scope]:
-    """Each fault of each scenario once more."""
+    """Each fault of each scenario once more, for another one where a state has no room for both."""
     for scenario in SCENARIOS.values():
         for fault in scenario.faults:
             if scenario.bounds.get(fault):
-                bounds = {fault: scenario.bounds[fault] + 1}
+                bounds = {fault: scenario.bounds[fault] + 1, **EXCHANGED.get((scenario.name, fault), {})}
                 if _is_legal(scenario, bounds):
                     yield Scope(scenario.name, tuple(bounds.items()))
 
@@ -91,16 +132,16 @@ TOGETHER: Final[Mapping[str, tuple[Bounds, ...]]] = {
 
 LARGE: Final[Mapping[str, tuple[Bounds, ...]]] = {
     "zombie_takeover": ({"lost": 3}, {"lost": 4}, {"lost": 2, "timeouts": 1}),
-    "two_transactions": ({"crashes": 2, "lost": 2},),
+    "two_transactions": ({"crashes": 1, "lost": 2}, {"crashes": 2, "lost": 2, "late": 0}),
 }
-"""Scopes of tens of millions of states and more; `zombieproof check --memory 2G --spill DIR` explores them too."""
+"""Scopes of tens of millions of states, and more; what does not fit into memory is spilled. 0: exchanged, as above."""
 
 
 def _of(table: Mapping[str, tuple[Bounds, ...]]) -> Iterator[Scope]:
     for name, each in table.items():
         for bounds in each:
             own = SCENARIOS[name].bounds
-            raised = {fault: max(value, own[fault]) for fault, value in bounds.items()}
+            raised = {fault: max(value, own[fault]) if value else 0 for fault, value in bounds.items()}
             yield Scope(name, tuple(raised.items()))
 
 

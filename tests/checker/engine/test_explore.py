@@ -74,6 +74,16 @@ def test_a_capacity_that_was_exceeded_makes_the_result_inconclusive(coins: Model
     assert holds(result) == {"the_sum_is_allowed": None, "no_heap_is_negative": None, "the_sum_is_reached": True}
 
 
+def test_only_what_came_to_its_end_lacked_nothing_but_room(coins: Model, house: Houses) -> None:
+    assert explore(coins, house(most=4, room=2)).lacked_room
+    ended = explore(coins, house(most=4, room=2), max_states=40)
+    assert (ended.verdict, ended.lacked_room) == ("inconclusive", False)
+    assert ended.bound_hits != {}
+    violated = explore(coins, house(most=4, room=2, forbidden_sum=5))
+    assert (violated.verdict, violated.lacked_room) == ("violated", False)
+    assert not explore(coins, house(most=4)).lacked_room
+
+
 def test_a_state_that_exceeds_a_capacity_is_not_judged(coins: Model, house: Houses) -> None:
     # Seven coins need a third coin on some heap; within the capacity there are never more than six.
     assert explore(coins, house(most=4, room=2, forbidden_sum=7)).verdict == "inconclusive"

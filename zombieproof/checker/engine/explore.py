@@ -23,7 +23,7 @@ from zombieproof.checker.engine.folder import FolderRefused, Keeping
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.engine.places import MOST_THREADS
 from zombieproof.checker.engine.recording import RecordingSearch
-from zombieproof.checker.engine.result import Checkpoint, Counterexample, Judged, Progress, Result, Verdict
+from zombieproof.checker.engine.result import Checkpoint, Counterexample, Judged, Progress, Result, Verdict, exceeded
 from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.snapshots import keep, take_up
 from zombieproof.checker.engine.spill import Spill, SpillFault
@@ -291,7 +291,7 @@ def _result(
     model = search.engine.model
     hits = {model.bounds.get(code, f"bound {code}"): int(n) for code, n in enumerate(search.bounds) if n}
     if hits and why is None:
-        why = "a capacity was exceeded: " + ", ".join(f"{name} in {n:,} states" for name, n in hits.items())
+        why = exceeded(hits)
     violated: Counterexample | None = None
     if search.violated >= 0:
         actions = search.levels.path(*search.culprit)

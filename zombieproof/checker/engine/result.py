@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +33,11 @@ class Counterexample:
     promise: str
     actions: list[int] | None
     repeats_from: int | None = None
+
+
+def exceeded(hits: Mapping[str, int]) -> str:
+    """Say which capacities were exceeded, each in how many states."""
+    return "a capacity was exceeded: " + ", ".join(f"{name} in {n:,} states" for name, n in hits.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +127,8 @@ class Result:
     walks: int = 0
     checkpoint: Checkpoint | None = None
     spilled: Spilled | None = None
+
+    @property
+    def lacked_room(self) -> bool:
+        """Whether it is inconclusive for no other reason than exceeded capacities: it came to its end without them."""
+        return self.verdict == "inconclusive" and bool(self.bound_hits) and self.why == exceeded(self.bound_hits)

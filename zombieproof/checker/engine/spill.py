@@ -91,6 +91,23 @@ class Run:
             yield self.store.array(8 * place, min(_WINDOW, last - place), np.uint64)
 
 
+def see_that_it_is_free(path: Path) -> None:
+    """See before anything is explored that a folder can be used, whatever the model will be; it is as it was then.
+
+    Raises:
+        FolderRefused: it cannot be used, or holds what an exploration has left.
+    """
+    is_new = not path.exists()
+    folder = Folder(path, "--spill", _NAMES)
+    left = any(True for _ in folder.files())
+    folder.remove(whole=is_new)
+    if left:
+        raise FolderRefused(
+            f"{folder.who}: it holds what an exploration that was ended has left; remove its files, or give another "
+            "folder"
+        )
+
+
 class Spill:
     """The folder of one exploration, empty again when it is closed. `key` is the hash of all that is compiled.
 
