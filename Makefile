@@ -9,6 +9,8 @@ BIN := .venv/bin
 ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
+# Kept bytecode: tests start hundreds of processes, and each would compile every source again. `make clean` removes it.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate reductions check-nightly soak lint format diagrams conformance bench coverage clean
 
