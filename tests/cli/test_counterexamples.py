@@ -121,7 +121,7 @@ def test_a_file_that_is_not_so_is_damaged_and_the_line_is_named(
 
 def test_the_line_that_is_damaged_is_said_once(run: Any, story: Path) -> None:
     lines = story.read_text().splitlines()
-    story.write_text("\n".join([*lines[:5], *lines[6:]]))
+    story.write_text("".join(f"{line}\n" for line in [*lines[:5], *lines[6:]]))
     assert run("replay", story).out.count("line 6") == 1
 
 
