@@ -7,8 +7,11 @@ SHELL := /bin/sh
 BIN := .venv/bin
 # Extra arguments: make test ARGS="-k fencing"
 ARGS ?=
-# Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
+# Test processes; one for each core, and not more than 8 because each compiles the checker for itself. Each has a part of
+# the tests that belong together, and takes from the others' when it is through with its own.
 JOBS ?= logical
+# Kept bytecode: tests start hundreds of processes, and each would compile every source again. `make clean` removes it.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate reductions check-nightly soak lint format diagrams conformance bench coverage clean
 
@@ -23,7 +26,7 @@ check: .venv/ready ## the main job: explore the protocol, replay the recordings,
 	$(BIN)/zombieproof verify $(ARGS)
 
 test: .venv/ready ## the tests, but for long ones (ARGS="-k words" chooses, JOBS=1 runs them in one process, ZOMBIEPROOF_TESTS=ci takes all)
-	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal $(ARGS)
 
 spark: .venv/spark ## the pipeline's tests on real Spark, in one session (Java 17; gets pyspark, 0.5 GB; ZOMBIEPROOF_TESTS=ci takes the slow ones too)
 	$(BIN)/python -m pytest -m spark -p no:xdist tests/spark $(ARGS)
@@ -46,8 +49,8 @@ pipeline-kafka: .venv/spark ## the same at a real Apache Kafka 4.3.1 on loopback
 	$(BIN)/python -m pytest -p no:xdist tests/pipeline --real-kafka
 
 deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case, the largest scopes twice (half an hour)
-	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m deep $(ARGS)
-	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -k alterations $(ARGS)
+	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -m deep $(ARGS)
+	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -k alterations $(ARGS)
 
 gate: .venv/ready ## crashes, kills, torn writes, failing disks, clocks that jump, a million bad frames, at full depth (a quarter of an hour); writes docs/crashes.md
 	$(BIN)/python -m tests.store.gate --depth gate --write $(ARGS)
@@ -84,7 +87,7 @@ bench: .venv/ready ## states per second of the checker, events of replay, reques
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 coverage: .venv/ready ## tests with branch coverage (what Numba compiles is not seen by it)
-	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --cov --cov-report=term $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal --cov --cov-report=term $(ARGS)
 
 clean: ## remove .venv and everything that tools left behind
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov

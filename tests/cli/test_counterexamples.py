@@ -1,6 +1,7 @@
 """A counterexample as a file: written by check, run again by replay, and refused where it is not so."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,17 +9,34 @@ from typing import Any
 import pytest
 
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.cli import main
 
 Lines = list[dict[str, Any]]
 
 
+CHECK = ("check", "leaderless_partition", "--without", "marker_waits_for_leader", "-o")
+
+
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A counterexample that is found once."""
+    path = tmp_path_factory.mktemp("explored") / "story.jsonl"
+    assert main([*CHECK, str(path)]) == 1
+    return path
+
+
 @pytest.fixture
-def story(run: Any, tmp_path: Path) -> Path:
+def story(explored: Path, tmp_path: Path) -> Path:
+    """A file of the test's own."""
+    return Path(shutil.copy(explored, tmp_path))
+
+
+def test_where_the_counterexample_is_is_said(run: Any, explored: Path, tmp_path: Path) -> None:
     path = tmp_path / "story.jsonl"
-    outcome = run("check", "leaderless_partition", "--without", "marker_waits_for_leader", "-o", path)
+    outcome = run(*CHECK, path)
     assert outcome.code == 1
     assert f"the counterexample is in {path}" in outcome.err
-    return path
+    assert path.read_text() == explored.read_text()
 
 
 def test_replay_arrives_at_the_same_verdict(run: Any, story: Path) -> None:
@@ -99,7 +117,12 @@ def test_a_file_that_is_not_so_is_damaged_and_the_line_is_named(
     [place] = outcome.json["damage"]
     assert (place["file"], place["position"], place["unit"]) == (str(story), line, "line")
     assert says in place["message"]
-    assert run("replay", story).out.count(f"line {line}") == 1
+
+
+def test_the_line_that_is_damaged_is_said_once(run: Any, story: Path) -> None:
+    lines = story.read_text().splitlines()
+    story.write_text("".join(f"{line}\n" for line in [*lines[:5], *lines[6:]]))
+    assert run("replay", story).out.count("line 6") == 1
 
 
 def test_a_description_may_be_worded_differently(run: Any, story: Path) -> None:

@@ -10,6 +10,7 @@ Source: reference §11.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import Final
 
 from zombieproof.model.fields import integer
@@ -469,6 +470,7 @@ class Rules:
     )
 
 
+@cache
 def switches() -> tuple[SwitchFacts, ...]:
     """Every switch of `Rules` with its meaning, releases, source and reference row."""
     return tuple(

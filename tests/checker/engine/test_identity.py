@@ -1,6 +1,7 @@
 """What a model is without lowering it: whatever would be lowered is looked at, and the smallest change is noticed."""
 
 import importlib
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -208,10 +209,28 @@ def test_a_note_that_is_damaged_or_anothers_counts_as_none(kept: Path) -> None:
     assert cache.key_of("one") is None
 
 
-def test_notes_do_not_pile_up(kept: Path) -> None:
-    for number in range(cache._KEPT_NAMES + 20):
+def test_notes_do_not_pile_up(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_KEPT_NAMES", 10)
+    for number in range(30):
         cache.note_key(f"{number}", KEY)
-    assert len(list((kept / "names").iterdir())) <= cache._KEPT_NAMES + 1
+    assert len(list((kept / "names").iterdir())) == 11
+
+
+def test_what_was_not_used_for_longest_goes_when_there_is_no_more_room(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And that is counted in bytes: a large model is not pushed out by small ones."""
+    monkeypatch.setattr(cache, "_KEPT_BYTES", 5000)
+    for age, (key, size) in enumerate({"a": 3000, "b": 100, "c": 4000, "d": 0}.items()):
+        (kept / (key * 64)).mkdir()
+        (kept / (key * 64) / "code").write_bytes(bytes(size))
+        os.utime(kept / (key * 64), (1000 - age, 1000 - age))
+    for number in range(9):
+        assert cache.folder_of(f"{number}" * 64)
+    assert {one.name[0] for one in kept.iterdir()} == {"a", "b", *"012345678"}
+    monkeypatch.setattr(cache, "_KEPT_FOLDERS", 10)
+    assert cache.folder_of("b" * 64)
+    assert {one.name[0] for one in kept.iterdir()} == {"b", *"012345678"}
 
 
 def test_a_model_that_is_noted_is_not_lowered(

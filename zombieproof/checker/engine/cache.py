@@ -30,10 +30,12 @@ from numba.core import compiler, serialize
 from numba.core.caching import NullCache
 
 _FORMAT: Final = b"zombieproof compiled 1\n"
-_KEPT_FOLDERS: Final = 48
+_KEPT_FOLDERS: Final = 192
+_KEPT_BYTES: Final = 512 * 2**20
+"""Room for all models of the protocol several times over, however many small ones are compiled between two uses."""
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 _NAMES: Final = "names"
-_KEPT_NAMES: Final = 4 * _KEPT_FOLDERS
+_KEPT_NAMES: Final = 2 * _KEPT_FOLDERS
 _ABANDONED_SECONDS: Final = 3600.0
 
 
@@ -128,13 +130,16 @@ def _note(folder: Path, error: OSError) -> None:
 
 
 def _forget(folder: Path) -> None:
-    """Remove the folders that have not been used for longest, and keep the newest."""
+    """Remove the folders that have not been used for longest, and keep the newest that there is room for."""
     with contextlib.suppress(OSError):  # another process does the same
         used = sorted(
             (one for one in folder.iterdir() if _KEY.fullmatch(one.name)), key=lambda one: -one.stat().st_mtime
         )
-        for old in used[_KEPT_FOLDERS:]:
-            shutil.rmtree(old, ignore_errors=True)
+        held = 0
+        for place, one in enumerate(used):
+            held += sum(file.stat().st_size for file in one.iterdir())
+            if place and (place >= _KEPT_FOLDERS or held > _KEPT_BYTES):
+                shutil.rmtree(one, ignore_errors=True)
 
 
 class Kept(NullCache):  # type: ignore[misc, unused-ignore]  # Numba is untyped
