@@ -281,7 +281,7 @@ def _bind(source: _Source, scope: dict[str, Any]) -> None:
         "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
         "CLUSTERS": len(model.followed.clusters),
         "CLUSTER_OF": frozen(model.followed.cluster_of(model.actions)),
-        "step": lowering.lower(model.step),
+        "step": _step(model, lowering),
         "worth_trying": lowering.lower(model.worth_trying),
         "tasks": lowering.lower(model.tasks),
         "normalise": lowering.lower(model.normalise),
@@ -305,6 +305,21 @@ def keys(words: int) -> Any:
 def _with_globals(function: Callable[..., Any], scope: dict[str, Any]) -> types.FunctionType:
     assert isinstance(function, types.FunctionType)
     return types.FunctionType(function.__code__, scope, function.__name__)
+
+
+_FEW_ACTIONS: Final = 64
+
+
+def _step(model: Model, lowering: Lowering) -> Any:
+    """Return a function that takes an action; of few actions each is compiled for itself, with its number a constant."""
+    step = lowering.lower(model.step)
+    if model.actions > _FEW_ACTIONS:
+        return step
+    scope: dict[str, Any] = {"__name__": __name__, "step": step}
+    lines = ["def one_step(state, action, setup, trail):"]
+    lines += [f"    if action == {i}: return step(state, {i}, setup, trail)" for i in range(model.actions)]
+    exec("\n".join([*lines, "    return False"]), scope)  # noqa: S102  # the text is made of the lines above
+    return part(marked(scope["one_step"], lowering.mark), checked=False)
 
 
 def _judge(model: Model, lowering: Lowering) -> Any:
