@@ -311,7 +311,7 @@ _FEW_ACTIONS: Final = 64
 
 
 def _step(model: Model, lowering: Lowering) -> Any:
-    """Return a function that takes an action; of few actions each is compiled for itself, with its number a constant."""
+    """Return a function that takes an action; of few each is compiled for itself, with its number a constant."""
     step = lowering.lower(model.step)
     if model.actions > _FEW_ACTIONS:
         return step
