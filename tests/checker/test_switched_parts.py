@@ -60,7 +60,7 @@ def test_what_is_off_or_on_takes_no_other_number(name: str, bound: str) -> None:
         SCENARIOS[name].own_bounds({bound: 2})
 
 
-@pytest.mark.parametrize("bound", ["ends_given_up", "resumptions", "stale_lookups"])
+@pytest.mark.parametrize("bound", ["ends_given_up", "ends_timed_out", "resumptions", "stale_lookups"])
 def test_what_is_about_coordinators_is_no_bound_of_who_has_none(bound: str) -> None:
     with pytest.raises(UnknownBound, match=f"there is no bound '{bound}'"):
         SCENARIOS["idempotent_producer"].own_bounds({bound: 1})

@@ -368,6 +368,8 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         False,
         True,
     ),
+    "only_the_same_end_is_resumed": (lambda rules: producer_client.is_resumed(False, True, rules), False, True),
+    "ended_call_keeps_result": (lambda rules: producer_client.is_resumed(True, False, rules), True, False),
     "unload_by_epoch": (lambda rules: coordinator_elections.ends_load(4, 6, rules), True, False),
     "pid_block_order": (lambda rules: allocate_producer_ids.accepts_block(3000, 3999, rules), False, True),
     "block_recorded_first": (allocate_producer_ids.waits_for_record, True, False),

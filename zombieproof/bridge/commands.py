@@ -353,7 +353,7 @@ NO_LEVER: Mapping[Action, str] = {
 OF_CLIENTS: Mapping[Action, str] = {
     Action.STEP: "an application goes on with its program",
     Action.ABORT_INSTEAD: "an application aborts where its program commits",
-    Action.GIVE_UP: "a client's delivery time-out: it stops waiting for a batch that is still in flight",
+    Action.GIVE_UP: "a client's time-out: it stops waiting for a batch or a commit that is still in flight",
     Action.CRASH: "a client's process is gone; what it sent stays in flight",
 }
 """Kinds of action that happen at a client: nothing happens at the cluster but what the client sends."""

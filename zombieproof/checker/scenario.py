@@ -246,6 +246,7 @@ _MEANS_NOTHING = {
     "controller_changes": ("producer ids are counted", "id_blocks"),
 }
 """A fault of coordinators -> where it changes nothing, and which bound it needs."""
+_OF_COORDINATORS = ("ends_given_up", "ends_timed_out", "resumptions", "stale_lookups")
 _MEANS_NOTHING_ALONE = {**_MEANS_NOTHING, "truncations": ("what is in a log is replicated", "replicated")}
 
 
@@ -348,7 +349,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
     if NONE in ids[: len(programs)]:
-        for of_coordinator in (*_TRAVELS, *_MEANS_NOTHING, "ends_given_up", "resumptions", "stale_lookups"):
+        for of_coordinator in (*_TRAVELS, *_MEANS_NOTHING, *_OF_COORDINATORS):
             # Without a transactional id nobody asks a coordinator, and producer ids are counted.
             del own[of_coordinator]
     unknown = set(bounds) - set(own) - {*_NAMED}

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.spark_sink.scenarios import SPARK_SCENARIOS
 from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
+from zombieproof.checker.transactions.scenarios.asked_again import COMMIT_ASKED_AGAIN, VERSION_1_ASKED_AGAIN
 from zombieproof.checker.transactions.scenarios.between_brokers import (
     PRODUCER_ID_BLOCKS,
     RECORDED_BLOCKS,
@@ -114,6 +115,8 @@ SCENARIOS: Mapping[str, Scenario] = {
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,
         GIVEN_UP_COMMIT,
+        COMMIT_ASKED_AGAIN,
+        VERSION_1_ASKED_AGAIN,
         PASSED_MEMBER,
         KEPT_POSITION,
         PLAIN_COMMIT,

@@ -87,6 +87,18 @@ def a_commit_that_nobody_heard_of_is_decided(state: State) -> bool:
     return False
 
 
+def a_commit_that_timed_out_is_decided(state: State) -> bool:
+    """A transaction is committed while its application has stopped waiting, and can still ask how it ended."""
+    of_each = len(state.ghost.labels) // len(state.clients)
+    for c in range(len(state.clients)):
+        client = state.clients[c]
+        if client.state == ProducerState.READY and client.txn < of_each:
+            facts = state.ghost.labels[c * of_each + client.txn]
+            if facts.decided == Outcome.COMMIT and facts.result == Outcome.UNDECIDED:
+                return True
+    return False
+
+
 def a_stored_transaction_is_taken_up(state: State) -> bool:
     """A new instance is in the transaction that an older one has begun, and stored outside."""
     for client in state.clients:

@@ -28,7 +28,7 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
     if kind == Action.DOUBLE:
         return budget.doubled > 0 or budget.doubled_batches > 0 or budget.doubled_markers > 0
     if kind == Action.GIVE_UP:
-        return budget.late > 0 or budget.ends_given_up > 0
+        return budget.late > 0 or budget.ends_given_up > 0 or budget.ends_timed_out > 0
     if kind == Action.UNKNOWN_APPEND:
         return budget.unknown_appends > 0 and setup.bounds.appends_travel == 0
     if kind == Action.ABORT_INSTEAD:
