@@ -32,6 +32,7 @@ KIP98 = frozenset(
         *("aborted_list_last", "cleaner_stops_at_stable", "marker_outlives_data", "last_batch_outlives_records"),
         "snapshot_keeps_open",
         "only_the_same_end_is_resumed",
+        "forgotten_partition_changes_identity",
     }
 )
 """§11.2, kip98: the base that every release has."""

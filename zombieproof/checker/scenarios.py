@@ -43,6 +43,7 @@ from zombieproof.checker.transactions.scenarios.for_switches import (
     SKIPPING_READER,
     TWO_IDEMPOTENT_PRODUCERS,
 )
+from zombieproof.checker.transactions.scenarios.forgotten_partitions import FORGOTTEN_PARTITION
 from zombieproof.checker.transactions.scenarios.given_up import GIVEN_UP_COMMIT
 from zombieproof.checker.transactions.scenarios.hard_appends import REFUSED_COMPLETION
 from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PRODUCER
@@ -144,6 +145,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         LAST_EPOCH,
         SKIPPING_READER,
         TWO_IDEMPOTENT_PRODUCERS,
+        FORGOTTEN_PARTITION,
         FORGOTTEN_BY_2_4,
         FAILED_FENCE,
         VERSION_0_CRASH,

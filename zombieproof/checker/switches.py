@@ -54,6 +54,7 @@ COUNTED: Final[Mapping[str, Counted]] = {
     "fence_bump": Counted("kip98_takeover", 3_075),
     "fence_failed_flag": Counted("failed_fence", 4_446),
     "strict_end": Counted("forgotten_owner", 324),
+    "forgotten_partition_changes_identity": Counted("forgotten_partition", 1_767),
     "only_the_same_end_is_resumed": Counted("commit_asked_again", 8_128),
     "ended_call_keeps_result": Counted("commit_asked_again", 13_889),
     "verification": Counted("forgotten_owner", 150),

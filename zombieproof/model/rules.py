@@ -212,6 +212,12 @@ class Rules:
         source="KAFKA-13668",
         row="§5.5",
     )
+    forgotten_partition_changes_identity: int = switch(
+        "an idempotent producer that has forgotten the sequences of a partition begins it again under another identity",
+        since="0.11.0",
+        source="KIP-98; KIP-360",
+        row="§5.6",
+    )
     only_the_same_end_is_resumed: int = switch(
         "behind a commit or abort that timed out the same call gets its result, and the other one is refused",
         since="0.11.0",

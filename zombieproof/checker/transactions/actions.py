@@ -33,7 +33,7 @@ from zombieproof.checker.transactions.action_kinds import (
     partition_of,
     producer_of,
 )
-from zombieproof.checker.transactions.capacities import LOG, MESSAGES
+from zombieproof.checker.transactions.capacities import LOG, MESSAGES, OFFSETS
 from zombieproof.checker.transactions.causes import has_cause
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Message, State, Trail
@@ -89,6 +89,8 @@ def _on_replicas(state: State, setup: Setup, trail: Trail, kind: int, i: int) ->
         return cleaning_actions.clean(state, setup, i // LOG, i % LOG + 1)
     if kind == Action.CLOSE_SEGMENT:
         return cleaning_actions.close_segment(state, setup, i)
+    if kind == Action.FORGET_PARTITION:
+        return client_batches.forget_partition(state, setup, trail, i // OFFSETS, i % OFFSETS)
     return cleaning_actions.drop_segments(state, setup, i)
 
 

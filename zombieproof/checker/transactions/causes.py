@@ -135,6 +135,8 @@ def _has_cause_on_replicas(state: State, kind: int, setup: Setup) -> bool:
         return len(state.replicas) > 0 and budget.truncations > 0
     if kind == Action.BEGIN_FETCH:
         return len(state.fetches) > 0 and setup.bounds.reads_in_steps == 1
+    if kind == Action.FORGET_PARTITION:
+        return len(state.replicas) > 0 and budget.forgotten_partitions > 0
     if kind == Action.CLEAN:
         return len(state.remains) > 0 and budget.compactions > 0
     if kind == Action.CLOSE_SEGMENT:

@@ -87,6 +87,9 @@ def describe(state: State, action: int, setup: Setup) -> str:
     if kind == Action.DISCONNECT:
         p, asked = i // NODES, coordinator_name(state, setup, i % NODES)
         return f"the connection of {leader_name(p)} to {asked} breaks while it waits for an answer"
+    if kind == Action.FORGET_PARTITION:
+        name, where = client_name(i // OFFSETS), partition_name(i % OFFSETS)
+        return f"new metadata has {where} no more as {name} knows it: {name} forgets what it has numbered there"
     if kind in AT_LOGS:
         return _at_log(state, kind, i)
     if kind == Action.BEGIN_FETCH:

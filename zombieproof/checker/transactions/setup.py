@@ -13,6 +13,7 @@ class Budget:
 
     `resumptions`: crashes behind the line that stores an identity outside. `ends_timed_out`: how often an application
     hears that its commit or abort has timed out (``asked_again``); `ends_given_up`: how often it closes its producer.
+    `forgotten_partitions`: how often new metadata makes an idempotent producer drop the sequences of a partition.
     """
 
     lost: int = 0
@@ -45,6 +46,7 @@ class Budget:
     snapshots: int = 0
     retentions: int = 0
     ends_timed_out: int = 0
+    forgotten_partitions: int = 0
 
 
 @dataclass(slots=True)
