@@ -39,6 +39,7 @@ NO_LEVER |= {
     "offsets_under_way": "no commit of offsets waits for replicas",
     "recorded_blocks": "no other controller takes over",
     **dict.fromkeys(("cut_transaction", "cut_offsets", "cut_batches"), "every append is replicated"),
+    "forgotten_partition": "no producer forgets a partition",
     "fetches_in_steps": "a fetch has one moment",
     "cleaned_log": "a fetch has one moment",
     "cleaned_log_of_version_0": "a fetch has one moment",

@@ -27,6 +27,7 @@ PARTS = {
     Action.CLEAN: "compactions",
     Action.CLOSE_SEGMENT: "snapshots",
     Action.DROP_SEGMENTS: "retentions",
+    Action.FORGET_PARTITION: "forgotten_partitions",
 }
 
 
@@ -60,10 +61,15 @@ def test_what_is_off_or_on_takes_no_other_number(name: str, bound: str) -> None:
         SCENARIOS[name].own_bounds({bound: 2})
 
 
-@pytest.mark.parametrize("bound", ["ends_given_up", "resumptions", "stale_lookups"])
+@pytest.mark.parametrize("bound", ["ends_given_up", "ends_timed_out", "resumptions", "stale_lookups"])
 def test_what_is_about_coordinators_is_no_bound_of_who_has_none(bound: str) -> None:
     with pytest.raises(UnknownBound, match=f"there is no bound '{bound}'"):
         SCENARIOS["idempotent_producer"].own_bounds({bound: 1})
+
+
+def test_only_who_has_no_transactional_id_forgets_a_partition() -> None:
+    with pytest.raises(UnknownBound, match="there is no bound 'forgotten_partitions'"):
+        SCENARIOS["one_transaction"].own_bounds({"forgotten_partitions": 1})
 
 
 # ---------------------------------------------------------------- batches that are refused

@@ -31,6 +31,8 @@ KIP98 = frozenset(
         *("answers_wait", "watermark_bound", "stable_waits_for_marker", "cut_log_reloads"),
         *("aborted_list_last", "cleaner_stops_at_stable", "marker_outlives_data", "last_batch_outlives_records"),
         "snapshot_keeps_open",
+        "only_the_same_end_is_resumed",
+        "forgotten_partition_changes_identity",
     }
 )
 """§11.2, kip98: the base that every release has."""
@@ -53,7 +55,8 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("2.6", ("+ fence_failed_flag", "+ end_refuses_higher_epoch"), "2.6: fence_failed_flag; KAFKA-9600"),
     ("2.7", ("+ kip588",), "+ kip588"),
     ("2.8", ("+ marker_needs_data",), "KAFKA-10702 (the row has it for 0.11.0)"),
-    ("3.0 3.1 3.2", ("+ pid_block_order",), "+ kip664 (requests); §2.16: blocks of the controller"),
+    ("3.0", ("+ pid_block_order",), "+ kip664 (requests); §2.16: blocks of the controller"),
+    ("3.1 3.2", ("+ ended_call_keeps_result",), "client of 3.1.1: KAFKA-13412, B52"),
     ("3.3 3.4 3.5", ("+ retries_by_class",), "client of 3.3.2: KAFKA-14417"),
     (
         "3.6 3.7",

@@ -20,6 +20,7 @@ from zombieproof.model.decisions import (
     marker_delivery,
     offset_fetch,
     produce,
+    producer_batches,
     producer_client,
     replication,
     transaction_timeout,
@@ -368,6 +369,13 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         False,
         True,
     ),
+    "forgotten_partition_changes_identity": (
+        producer_batches.identity_behind_forgotten_sequences,
+        Reaction.BUMP_LOCALLY,
+        Reaction.DONE,
+    ),
+    "only_the_same_end_is_resumed": (lambda rules: producer_client.is_resumed(False, True, rules), False, True),
+    "ended_call_keeps_result": (lambda rules: producer_client.is_resumed(True, False, rules), True, False),
     "unload_by_epoch": (lambda rules: coordinator_elections.ends_load(4, 6, rules), True, False),
     "pid_block_order": (lambda rules: allocate_producer_ids.accepts_block(3000, 3999, rules), False, True),
     "block_recorded_first": (allocate_producer_ids.waits_for_record, True, False),
@@ -456,6 +464,8 @@ NEEDED = {
     "absent_group_generation": {"kip447_fence"},
     # Whether the client can raise its epoch decides between the two abortable reactions.
     "kip588": {"kip360"},
+    # A raised epoch, or before it another producer id.
+    "forgotten_partition_changes_identity": {"kip360"},
     # The record, not the request, says which rules there are.
     "kip939": {"end_by_request_version"},
     # A fence that raises twice passes the last epoch by.

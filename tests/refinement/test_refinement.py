@@ -78,6 +78,7 @@ NOT_WALKED = {
     "stale_lookup": "no look-up is stale",
     "offsets_under_way": "no commit of offsets waits for replicas",
     "recorded_blocks": "no other controller takes over",
+    "forgotten_partition": "no producer forgets a partition",
     "fetches_in_steps": "a fetch has one moment",
     "cleaned_log": "a fetch has one moment",
     "cleaned_log_of_version_0": "a fetch has one moment",

@@ -192,6 +192,14 @@ WHY = {
             "the transaction that is ended was opened by A.2, and this request is about A.1"
         ),
     },
+    "commit_asked_again": {
+        "an_abort_is_told_what_became_of_the_commit": "A is told that A.1 is aborted",
+        "who_asks_behind_the_answer_is_refused": "A is told that A.1 is aborted",
+    },
+    "version_1_asked_again": {"an_abort_is_told_what_became_of_the_commit": "A is told that A.1 is aborted"},
+    "forgotten_partition": {
+        "a_new_batch_is_taken_for_one_that_is_there": "A is told that p0 has its part of A.2",
+    },
     "resumed_commit": {
         "a_time_out_aborts_what_is_stored": DECIDED_TWICE,
         "a_late_init_aborts_what_is_stored": DECIDED_TWICE,

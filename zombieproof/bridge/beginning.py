@@ -52,6 +52,7 @@ def _refuse_what_has_no_lever(setup: Setup) -> None:
         Action.BEGIN_FETCH: ("a fetch has one moment", setup.bounds.reads_in_steps),
         Action.CLEAN: ("nobody cleans a log", budget.compactions),
         Action.CLOSE_SEGMENT: ("a log has one segment", budget.snapshots),
+        Action.FORGET_PARTITION: ("no producer forgets a partition", budget.forgotten_partitions),
         Action.DROP_SEGMENTS: ("no log loses its beginning", budget.retentions),
     }
     for kind, (what, is_asked) in asked.items():

@@ -344,6 +344,7 @@ NO_LEVER: Mapping[Action, str] = {
     Action.DOUBT_COMMIT: "a commit of offsets of a twin is answered in the step of its append",
     Action.CUT_OFFSETS: "replicas of a twin have what is appended, in the same step",
     **dict.fromkeys(KINDS_ON_REPLICAS, "what a twin's leader has in its log is at its other replicas at once"),
+    Action.FORGET_PARTITION: "live producers keep sequences by the name of a partition, as Kafka's does",
     Action.BEGIN_FETCH: "a broker of a twin answers a fetch in one step",
     **dict.fromkeys(AT_LOGS, "logs of a twin are whole: what a leader knows is told by all that was written"),
     Action.COMMIT_PLAINLY: "no member of a twin's group commits by itself",
@@ -353,7 +354,7 @@ NO_LEVER: Mapping[Action, str] = {
 OF_CLIENTS: Mapping[Action, str] = {
     Action.STEP: "an application goes on with its program",
     Action.ABORT_INSTEAD: "an application aborts where its program commits",
-    Action.GIVE_UP: "a client's delivery time-out: it stops waiting for a batch that is still in flight",
+    Action.GIVE_UP: "a client's time-out: it stops waiting for a batch or a commit that is still in flight",
     Action.CRASH: "a client's process is gone; what it sent stays in flight",
 }
 """Kinds of action that happen at a client: nothing happens at the cluster but what the client sends."""

@@ -23,6 +23,7 @@ from zombieproof.bridge.requests import (
     message_of,
     names_partition,
 )
+from zombieproof.checker.transactions.asked_again import ABORT, may_call, open_call, times_out
 from zombieproof.checker.transactions.capacities import OFFSETS
 from zombieproof.checker.transactions.client_actions import label_of, next_op
 from zombieproof.checker.transactions.narration import client_name, message_name
@@ -33,7 +34,7 @@ from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.brokers import Brokers
 from zombieproof.clients.coordinator_answers import CoordinatorAnswer
-from zombieproof.clients.errors import ProducerFailure
+from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.sender import Sender, SenderSettings
 from zombieproof.clients.transaction_manager import TransactionManager
@@ -140,6 +141,9 @@ class LiveProducers:
                 producer.waits_for(producer.manager.init_transactions())
             self._pump(c, around)
             return
+        if may_call(client):
+            self._call_again(state, c, abort_instead, around)
+            return
         producer, label = self.of_clients[c], label_of(state, c)
         op = Op.ABORT if abort_instead else Op(next_op(self.setup, client, c))
         if op == Op.FETCH and client.state == ProducerState.READY:
@@ -160,17 +164,40 @@ class LiveProducers:
             producer.records.append((label, p, producer.sender.send(DATA[p], record, producer.now_ms)))
         self._pump(c, around)
 
+    def _call_again(self, state: State, c: int, abort_instead: bool, around: Surroundings) -> None:
+        """The application calls again what timed out, or aborts; where that is refused it closes its producer."""
+        producer, label = self.of_clients[c], label_of(state, c)
+        aborts = abort_instead or open_call(state.clients[c]) == ABORT
+        call = producer.manager.begin_abort if aborts else producer.manager.begin_commit
+        try:
+            result = producer.waits_for(call())
+        except IllegalState:
+            self.crash(c)
+            return
+        except ProducerFailure:  # that the call has failed is what it is told
+            return
+        # What it is told now counts, and no more what it asked before.
+        producer.ends = [each for each in producer.ends if each[2] is not result]
+        producer.ends.append((label, Outcome.ABORT if aborts else Outcome.COMMIT, result))
+        self._pump(c, around)
+
     def crash(self, c: int) -> None:
         """The process of client `c` is gone."""
         self.of_clients.pop(c, None)
         self.outgoing.pop(c, None)
         self.sent = {number: known for number, known in self.sent.items() if known[0] != c}
 
-    def give_up(self, number: int, around: Surroundings) -> None:
-        """The delivery time of the batch in request `number` is over; with an EndTxn the producer is."""
+    def give_up(self, state: State, number: int, around: Surroundings) -> None:
+        """The delivery time of the batch in request `number` is over.
+
+        With an EndTxn the patience of its application is, once; or the producer itself.
+        """
         c, request = self.sent[number]
         if isinstance(request.body, EndTxn):
-            self.crash(c)
+            if times_out(state, c):
+                self.of_clients[c].call = None
+            else:
+                self.crash(c)
             return
         producer = self.of_clients[c]
         (batch,) = producer.sender._in_flight[request.number][1].values()
@@ -277,7 +304,9 @@ class LiveProducers:
                 said = "is acknowledged" if is_successful else "is not acknowledged"
                 raise ClientsDiffer(f"{client_name(c)}: what was sent {said} to the live application; differs")
         for label, outcome, result in producer.ends:
-            if result.is_successful and labels[label - 1].result != outcome:
+            # Who stopped waiting is told nothing until it asks again.
+            is_told = result.is_acknowledged and result.is_successful
+            if is_told and labels[label - 1].result != outcome:
                 raise ClientsDiffer(f"{client_name(c)}: only the live application was told {Outcome(outcome).name}")
 
     @staticmethod

@@ -102,7 +102,7 @@ def _tell_producers(twin: Twin, kind: Action, i: int) -> None:
     elif kind == Action.GIVE_UP:
         flight = twin.flights[i]
         assert flight is not None, "what is given up is in flight"
-        producers.give_up(flight.request, twin.around_producers())
+        producers.give_up(twin.state, flight.request, twin.around_producers())
 
 
 def _is_about_to_fetch(twin: Twin, c: int) -> bool:

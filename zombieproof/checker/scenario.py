@@ -246,6 +246,7 @@ _MEANS_NOTHING = {
     "controller_changes": ("producer ids are counted", "id_blocks"),
 }
 """A fault of coordinators -> where it changes nothing, and which bound it needs."""
+_OF_COORDINATORS = ("ends_given_up", "ends_timed_out", "resumptions", "stale_lookups")
 _MEANS_NOTHING_ALONE = {**_MEANS_NOTHING, "truncations": ("what is in a log is replicated", "replicated")}
 
 
@@ -260,7 +261,9 @@ def _refuse_what_goes_not_together(name: str, own: Mapping[str, int]) -> None:
                 f"{name}: replicated=1 and {other}={own[other]} are not in one world; leave one of them away", other
             )
     # A snapshot that lies behind the end of a log that was cut would have to go with what was lost.
-    apart = [(one, other) for one in _AT_LOGS for other in (*_TRAVELS, _MORE_IDS)] + [("snapshots", "truncations")]
+    apart = [(one, other) for one in (*_AT_LOGS, _FORGETS) for other in (*_TRAVELS, _MORE_IDS)] + [
+        ("snapshots", "truncations")
+    ]
     for one, other in apart:
         if own.get(one) and own.get(other):
             raise UnknownBound(
@@ -272,6 +275,7 @@ SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
 _MORE_IDS = "more_producer_ids"
 _TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks", "group_appends")
 _NOT_ON_REPLICAS = (*_TRAVELS, _MORE_IDS, "plain_commits", "aborts_by_hand")
+_FORGETS = "forgotten_partitions"
 _AT_LOGS = ("reads_in_steps", "compactions", "snapshots", "retentions")
 _ON_OR_OFF = (
     *SWITCHES_OF_TRAVEL,
@@ -305,7 +309,7 @@ Programs = tuple[tuple[tuple[Op, ...], ...], ...]
 
 def _model_of(chosen: Mapping[str, int]) -> Model:
     """The model that has room for what these bounds ask for, and for no more."""
-    if any(map(chosen.get, ("replicated", *_AT_LOGS))):
+    if any(map(chosen.get, ("replicated", *_AT_LOGS, _FORGETS))):
         return ON_REPLICAS
     return BETWEEN_BROKERS if any(map(chosen.get, (*_TRAVELS, _MORE_IDS))) else TRANSACTIONS
 
@@ -348,9 +352,12 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
     if NONE in ids[: len(programs)]:
-        for of_coordinator in (*_TRAVELS, *_MEANS_NOTHING, "ends_given_up", "resumptions", "stale_lookups"):
+        for of_coordinator in (*_TRAVELS, *_MEANS_NOTHING, *_OF_COORDINATORS):
             # Without a transactional id nobody asks a coordinator, and producer ids are counted.
             del own[of_coordinator]
+    else:
+        # Behind each transaction, or its abort, a producer with a transactional id numbers everything anew.
+        del own[_FORGETS]
     unknown = set(bounds) - set(own) - {*_NAMED}
     if unknown:
         renamed = "".join(f"; {old} is called {RENAMED[old]} now" for old in sorted(unknown & set(RENAMED)))

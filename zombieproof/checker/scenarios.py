@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.spark_sink.scenarios import SPARK_SCENARIOS
 from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
+from zombieproof.checker.transactions.scenarios.asked_again import COMMIT_ASKED_AGAIN, VERSION_1_ASKED_AGAIN
 from zombieproof.checker.transactions.scenarios.between_brokers import (
     PRODUCER_ID_BLOCKS,
     RECORDED_BLOCKS,
@@ -42,6 +43,7 @@ from zombieproof.checker.transactions.scenarios.for_switches import (
     SKIPPING_READER,
     TWO_IDEMPOTENT_PRODUCERS,
 )
+from zombieproof.checker.transactions.scenarios.forgotten_partitions import FORGOTTEN_PARTITION
 from zombieproof.checker.transactions.scenarios.given_up import GIVEN_UP_COMMIT
 from zombieproof.checker.transactions.scenarios.hard_appends import REFUSED_COMPLETION
 from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PRODUCER
@@ -114,6 +116,8 @@ SCENARIOS: Mapping[str, Scenario] = {
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,
         GIVEN_UP_COMMIT,
+        COMMIT_ASKED_AGAIN,
+        VERSION_1_ASKED_AGAIN,
         PASSED_MEMBER,
         KEPT_POSITION,
         PLAIN_COMMIT,
@@ -141,6 +145,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         LAST_EPOCH,
         SKIPPING_READER,
         TWO_IDEMPOTENT_PRODUCERS,
+        FORGOTTEN_PARTITION,
         FORGOTTEN_BY_2_4,
         FAILED_FENCE,
         VERSION_0_CRASH,

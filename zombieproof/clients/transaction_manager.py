@@ -38,7 +38,7 @@ class TransactionManager(ProducerCore):
             IllegalState, ProducerFailure: not now (`Lifecycle`).
         """
         pending = self._called("initTransactions")
-        calls.init_transactions(self.producer, pending, self.host, self.effects, self.notes)
+        calls.init_transactions(self.producer, pending, self.host, self._rules, self.effects, self.notes)
         return self._under_way("initTransactions", keep_prepared=keep_prepared)
 
     def begin_transaction(self) -> None:

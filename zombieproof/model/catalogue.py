@@ -273,6 +273,8 @@ CATALOGUE: tuple[Guarantee, ...] = (
     _witness(w.a_fence_aborts_what_a_crash_left_open),
     _witness(w.a_commit_comes_too_late),
     _witness(w.a_commit_that_nobody_heard_of_is_decided),
+    _witness(w.a_commit_that_timed_out_is_decided),
+    _witness(w.a_partition_begins_again_under_a_raised_epoch),
     _witness(w.a_stored_transaction_is_taken_up),
     _witness(w.a_transaction_commits_behind_a_refusal),
     _witness(w.a_hanging_transaction_is_aborted_by_hand),

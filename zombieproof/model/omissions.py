@@ -216,6 +216,15 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
+        "a topic that is deleted and made anew: another log under the same name",
+        "each partition of a scenario has one log, by which promises are judged; that a producer takes it for another "
+        "one is there (`--bounds forgotten_partitions=1`)",
+        "KIP-516; ReplicaManager.stopReplicas",
+        "what was acknowledged and goes with a topic is not judged, nor are offsets that outlive it",
+        (Absent(Sort.FIELD, "topic_id", f"{_STATE}.Partition"),),
+    ),
+    Omission(
+        CHECKER,
         "batches that wait in the producer while a request of its transaction is under way",
         "what is sent at once may still arrive later, so each order that Kafka's producer allows is among those here",
         "Sender.runOnce, maybeSendAndPollTransactionalRequest; reference §5.3",

@@ -213,6 +213,25 @@ class Rules:
         source="KAFKA-13668",
         row="§5.5",
     )
+    forgotten_partition_changes_identity: int = switch(
+        "an idempotent producer that has forgotten the sequences of a partition begins it again under another identity",
+        since="0.11.0",
+        source="KIP-98; KIP-360",
+        row="§5.6",
+    )
+    only_the_same_end_is_resumed: int = switch(
+        "behind a commit or abort that timed out the same call gets its result, and the other one is refused",
+        since="0.11.0",
+        source="KIP-98",
+        row="§5.2",
+    )
+    ended_call_keeps_result: int = switch(
+        "a call that timed out gets its result when it is made again, also if the answer came before; before, it was "
+        "refused then",
+        since="3.1.1",
+        source="KAFKA-13412",
+        row="§5.2",
+    )
     retries_by_class: int = switch(
         "a client repeats what a coordinator answers with any retriable error; before, with a few that it named",
         since="3.3.2",

@@ -87,6 +87,32 @@ def a_commit_that_nobody_heard_of_is_decided(state: State) -> bool:
     return False
 
 
+def a_commit_that_timed_out_is_decided(state: State) -> bool:
+    """A transaction is committed while its application has stopped waiting, and can still ask how it ended."""
+    of_each = len(state.ghost.labels) // len(state.clients)
+    for c in range(len(state.clients)):
+        client = state.clients[c]
+        if client.state == ProducerState.READY and client.txn < of_each:
+            facts = state.ghost.labels[c * of_each + client.txn]
+            if facts.decided == Outcome.COMMIT and facts.result == Outcome.UNDECIDED:
+                return True
+    return False
+
+
+def a_partition_begins_again_under_a_raised_epoch(state: State) -> bool:
+    """A log has two batches of one producer id that both have sequence 0, under different epochs."""
+    for partition in state.partitions:
+        for pid in range(len(partition.entries)):
+            first = NONE
+            for offset in range(partition.end):
+                record = partition.log[offset]
+                if record.producer_id == pid and record.kind == LogEntry.PLAIN and record.value == 0:
+                    if first not in (NONE, record.producer_epoch):
+                        return True
+                    first = int(record.producer_epoch)
+    return False
+
+
 def a_stored_transaction_is_taken_up(state: State) -> bool:
     """A new instance is in the transaction that an older one has begun, and stored outside."""
     for client in state.clients:

@@ -185,3 +185,29 @@ def test_a_record_that_is_refused_ends_the_transaction_if_there_is_one(
     error = Error.TOPIC_AUTHORIZATION_FAILED
     batches.refuse_record(stand.producer, error, stand.host, Rules(), stand.effects, stand.notes)
     assert (stand.state, stand.wanted()["application_error"]) == (state, error)
+
+
+def forget(stand: Stand, rules: Rules) -> None:
+    batches.forget_partition(stand.producer, stand.numbering, rules, stand.effects, stand.notes)
+
+
+def test_a_partition_that_metadata_takes_away_is_begun_again_under_a_raised_epoch(stand: Stand) -> None:
+    stand.in_state(S.READY)
+    forget(stand, Rules())
+    assert stand.wanted() == {"forgets_partition": 1, "forgets_sequences": 1, "restarts": 1}
+    assert stand.numbering == Numbering()
+    assert (stand.producer.producer_id, stand.producer.producer_epoch, stand.state) == (7, 3, S.READY)
+
+
+def test_before_kip_360_another_producer_id_is_needed(stand: Stand) -> None:
+    stand.in_state(S.READY)
+    forget(stand, BEFORE_KIP_360)
+    assert stand.wanted() == {"forgets_partition": 1, "forgets_sequences": 1}
+    assert (stand.producer.producer_id, stand.state) == (NONE, S.UNINITIALIZED)
+
+
+def test_without_the_rule_the_identity_stays(stand: Stand) -> None:
+    stand.in_state(S.READY)
+    forget(stand, with_switches(Rules(), off=["forgotten_partition_changes_identity"]))
+    assert stand.wanted() == {"forgets_partition": 1}
+    assert (stand.producer.producer_id, stand.producer.producer_epoch) == (7, 2)

@@ -13,11 +13,11 @@ from zombieproof.statemachines.producer.effects import Joins, Settlement
 from zombieproof.statemachines.producer.effects import Refusal as F
 from zombieproof.statemachines.producer.records import Joining, Pending
 
-Call = Callable[[Stand, Pending], None]
+Call = Callable[..., None]
 
 
-def init(stand: Stand, pending: Pending = Pending.NOTHING) -> None:
-    calls.init_transactions(stand.producer, pending, stand.host, stand.effects, stand.notes)
+def init(stand: Stand, pending: Pending = Pending.NOTHING, rules: Rules | None = None) -> None:
+    calls.init_transactions(stand.producer, pending, stand.host, rules or Rules(), stand.effects, stand.notes)
 
 
 def begin(stand: Stand, pending: Pending = Pending.NOTHING) -> None:
@@ -36,8 +36,8 @@ def commit(stand: Stand, pending: Pending = Pending.NOTHING, rules: Rules | None
     calls.commit_transaction(stand.producer, pending, stand.host, rules or Rules(), stand.effects, stand.notes)
 
 
-def abort(stand: Stand, pending: Pending = Pending.NOTHING) -> None:
-    calls.abort_transaction(stand.producer, pending, stand.host, Rules(), stand.effects, stand.notes)
+def abort(stand: Stand, pending: Pending = Pending.NOTHING, rules: Rules | None = None) -> None:
+    calls.abort_transaction(stand.producer, pending, stand.host, rules or Rules(), stand.effects, stand.notes)
 
 
 def prepare(stand: Stand, pending: Pending = Pending.NOTHING) -> None:
@@ -102,6 +102,31 @@ def test_the_same_call_again_is_the_same_call(stand: Stand) -> None:
     commit(stand.in_state(S.COMMITTING_TRANSACTION), Pending.THE_SAME)
     assert stand.wanted() == {"resumes": 1}
     assert stand.moves() == []
+
+
+ENDS = [(commit, S.COMMITTING_TRANSACTION), (abort, S.ABORTING_TRANSACTION)]
+
+
+@pytest.mark.parametrize(("call", "under_way"), [*ENDS, (init, S.INITIALIZING)])
+def test_the_same_call_behind_its_answer_gets_the_result_that_came(call: Call, under_way: S, stand: Stand) -> None:
+    """The answer came before the application asked again: the producer is READY, and the call has ended."""
+    call(stand.in_state(S.READY), Pending.THE_SAME)
+    assert stand.wanted() == {"resumes": 1}
+    before = Rules(ended_call_keeps_result=0)
+    call(stand.in_state(S.READY), Pending.THE_SAME, before)
+    assert stand.wanted()["refusal"] == F.ILLEGAL
+    call(stand.in_state(under_way), Pending.THE_SAME, before)
+    assert stand.wanted() == {"resumes": 1}
+
+
+@pytest.mark.parametrize("state", [S.COMMITTING_TRANSACTION, S.READY])
+def test_an_abort_never_takes_the_place_of_a_commit(state: S, stand: Stand) -> None:
+    abort(stand.in_state(state), Pending.ANOTHER)
+    assert stand.wanted() == {"refusal": F.ANOTHER_IS_PENDING}
+    abort(stand.in_state(state), Pending.ANOTHER, Rules(only_the_same_end_is_resumed=0))
+    assert stand.wanted() == {"resumes": 1}
+    begin(stand.in_state(state), Pending.ANOTHER)
+    assert stand.wanted() == {"refusal": F.ANOTHER_IS_PENDING}
 
 
 def test_init_asks_for_an_identity(stand: Stand) -> None:

@@ -10,6 +10,7 @@ from zombieproof.checker.transactions.capacities import (
     MESSAGES,
     MORE_PRODUCER_IDS,
     NODES,
+    OFFSETS,
     PARTITIONS,
     PRODUCER_IDS,
     READERS,
@@ -73,6 +74,7 @@ class Action(IntEnum):
     CLEAN = 47
     CLOSE_SEGMENT = 48
     DROP_SEGMENTS = 49
+    FORGET_PARTITION = 50
 
 
 HARD = (Action.REJECT_APPEND, Action.CLOSE_LOG)
@@ -99,8 +101,11 @@ KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS, *AT_CONTROL
 AT_LOGS = (Action.CLEAN, Action.CLOSE_SEGMENT, Action.DROP_SEGMENTS)
 """What becomes of the logs of partitions in time."""
 
-KINDS_ON_REPLICAS = (Action.REPLICATE, Action.TRUNCATE, Action.BEGIN_FETCH, *AT_LOGS)
-"""What only happens where a log is longer than what is replicated of it, is read in steps, or does not stay whole."""
+KINDS_ON_REPLICAS = (Action.REPLICATE, Action.TRUNCATE, Action.BEGIN_FETCH, *AT_LOGS, Action.FORGET_PARTITION)
+"""What only happens where a log is longer than what is replicated of it, is read in steps, or does not stay whole.
+
+Or where a client takes it for another one.
+"""
 
 
 AT_PRODUCERS = (Action.FORGET_PRODUCER, Action.FORGET_GUARD, Action.ABORT_BY_HAND)
@@ -160,6 +165,7 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Action.CLEAN: PARTITIONS * LOG,
         Action.CLOSE_SEGMENT: PARTITIONS,
         Action.DROP_SEGMENTS: PARTITIONS,
+        Action.FORGET_PARTITION: CLIENTS * OFFSETS,
     }
     first, last = ([(int(k), i) for k, count in some.items() for i in range(count)] for some in (counts, on_replicas))
     more = range(_PAIRS, PARTITIONS * MORE_PRODUCER_IDS)
@@ -187,7 +193,7 @@ FAULTS_BEHIND = (
 )
 """What may go wrong where more travels than messages of clients and markers."""
 
-OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD, *AT_LOGS)
+OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD, *AT_LOGS, Action.FORGET_PARTITION)
 """What else has a budget, and need not happen. An administrator who aborts by hand comes some time: no fault."""
 
 FAULTS: tuple[int, ...] = tuple(

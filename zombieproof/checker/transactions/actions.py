@@ -5,6 +5,7 @@
 
 from zombieproof.checker.transactions import (
     appends_under_way,
+    asked_again,
     cleaning_actions,
     client_actions,
     client_answers,
@@ -32,7 +33,7 @@ from zombieproof.checker.transactions.action_kinds import (
     partition_of,
     producer_of,
 )
-from zombieproof.checker.transactions.capacities import LOG, MESSAGES
+from zombieproof.checker.transactions.capacities import LOG, MESSAGES, OFFSETS
 from zombieproof.checker.transactions.causes import has_cause
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Message, State, Trail
@@ -54,10 +55,8 @@ def step(state: State, action: int, setup: Setup, trail: Trail) -> bool:
 
 
 def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
-    if kind == Action.STEP:
-        return client_actions.step(state, setup, trail, i, False)
-    if kind == Action.ABORT_INSTEAD:
-        return client_actions.step(state, setup, trail, i, True)
+    if kind in (Action.STEP, Action.ABORT_INSTEAD):
+        return _act(state, setup, trail, i, kind == Action.ABORT_INSTEAD)
     if len(state.appends) > 0 and kind in KINDS_BETWEEN_BROKERS:
         return _between_brokers(state, setup, trail, kind, i)
     if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE:
@@ -73,6 +72,13 @@ def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
     return faults.inject(state, setup, trail, kind, i)
 
 
+def _act(state: State, setup: Setup, trail: Trail, c: int, abort_instead: bool) -> bool:
+    """An application goes on with its program, or calls again what has timed out."""
+    if setup.budget.ends_timed_out > 0 and asked_again.may_call(state.clients[c]):
+        return asked_again.call_again(state, setup, trail, c, abort_instead)
+    return client_actions.step(state, setup, trail, c, abort_instead)
+
+
 def _on_replicas(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
     """What is replicated, fetches that are read in steps, and what becomes of logs in time."""
     if kind in (Action.REPLICATE, Action.TRUNCATE):
@@ -83,6 +89,8 @@ def _on_replicas(state: State, setup: Setup, trail: Trail, kind: int, i: int) ->
         return cleaning_actions.clean(state, setup, i // LOG, i % LOG + 1)
     if kind == Action.CLOSE_SEGMENT:
         return cleaning_actions.close_segment(state, setup, i)
+    if kind == Action.FORGET_PARTITION:
+        return client_batches.forget_partition(state, setup, trail, i // OFFSETS, i % OFFSETS)
     return cleaning_actions.drop_segments(state, setup, i)
 
 

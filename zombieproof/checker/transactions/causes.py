@@ -28,7 +28,7 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
     if kind == Action.DOUBLE:
         return budget.doubled > 0 or budget.doubled_batches > 0 or budget.doubled_markers > 0
     if kind == Action.GIVE_UP:
-        return budget.late > 0 or budget.ends_given_up > 0
+        return budget.late > 0 or budget.ends_given_up > 0 or budget.ends_timed_out > 0
     if kind == Action.UNKNOWN_APPEND:
         return budget.unknown_appends > 0 and setup.bounds.appends_travel == 0
     if kind == Action.ABORT_INSTEAD:
@@ -136,6 +136,8 @@ def _has_cause_on_replicas(state: State, kind: int, setup: Setup) -> bool:
         return len(state.replicas) > 0 and budget.truncations > 0
     if kind == Action.BEGIN_FETCH:
         return len(state.fetches) > 0 and setup.bounds.reads_in_steps == 1
+    if kind == Action.FORGET_PARTITION:
+        return len(state.replicas) > 0 and budget.forgotten_partitions > 0
     if kind == Action.CLEAN:
         return len(state.remains) > 0 and budget.compactions > 0
     if kind == Action.CLOSE_SEGMENT:

@@ -6,7 +6,7 @@ goes on while a newer one has the same transactional id.
 """
 
 from zombieproof.checker.transactions import client_batches, group_appends, network, replicas
-from zombieproof.checker.transactions.capacities import OFFSETS, OPS, PARTITIONS, TXNS
+from zombieproof.checker.transactions.capacities import LINES, OFFSETS, OPS, PARTITIONS, TXNS
 from zombieproof.checker.transactions.client_batches import host_of
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Client, State, Trail
@@ -80,7 +80,7 @@ def _start(state: State, setup: Setup, trail: Trail, c: int) -> bool:
     if client.prepared_id != NONE:
         calls.resume_transaction(client, host_of(setup, c), trail)
         return True
-    calls.init_transactions(client, Pending.NOTHING, host_of(setup, c), trail.producer, trail)
+    calls.init_transactions(client, Pending.NOTHING, host_of(setup, c), setup.rules, trail.producer, trail)
     network.send_request(state, Kind.INIT_PRODUCER_ID, c, 0, 0, 0, 0)
     return True
 
@@ -257,7 +257,8 @@ def crash(state: State, c: int) -> bool:
         state.budget.crashes -= 1
     else:
         return False
-    begin_anew(state, c, calls.has_transaction(client), False)
+    # Behind its lines stands who was not told how its transaction ended, which may be over.
+    begin_anew(state, c, calls.has_transaction(client) or client.op >= LINES, False)
     return True
 
 
@@ -276,6 +277,7 @@ def begin_anew(state: State, c: int, had_transaction: bool, keeps_position: bool
     client = state.clients[c]
     network.hang_up(state, c)
     stored_id, stored_epoch = int(client.prepared_id), int(client.prepared_epoch)
+    client.op = int(client.op) % LINES
     if stored_id == NONE:
         client.txn += 1 if had_transaction else 0
         client.op = 0

@@ -1,6 +1,6 @@
 """What a client makes of an answer, or of waiting too long for one."""
 
-from zombieproof.checker.transactions import client_actions, client_batches, network
+from zombieproof.checker.transactions import asked_again, client_actions, client_batches, network
 from zombieproof.checker.transactions.capacities import OFFSETS
 from zombieproof.checker.transactions.client_actions import ABORT, COMMIT
 from zombieproof.checker.transactions.client_batches import host_of
@@ -52,7 +52,7 @@ def handle(state: State, setup: Setup, trail: Trail, i: int, error: int) -> None
     elif kind == Kind.INIT_PRODUCER_ID:
         if was_aborting and trail.producer.settles == Settlement.SUCCEEDS:
             # The end was refused (until 3.9), and what had joined counts as joined still.
-            client_actions.is_over(state, c, ABORT)
+            asked_again.hear(state, c, ABORT)
     elif trail.producer.joins == Joins.JOIN:
         client.added |= 1 << p
         client_actions.send_batch(state, setup, trail, c, p)
@@ -64,7 +64,7 @@ def handle(state: State, setup: Setup, trail: Trail, i: int, error: int) -> None
 
 def _handle_end(state: State, setup: Setup, trail: Trail, c: int, outcome: int) -> None:
     if trail.producer.ends:
-        client_actions.is_over(state, c, outcome)
+        asked_again.hear(state, c, outcome)
         state.clients[c].added = 0
     client_actions.raise_epoch(state, setup, trail, c)
 
@@ -99,12 +99,16 @@ def _api(kind: int) -> int:
 def give_up(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     """A client stops waiting: for a batch, and goes on without it, or for the end of its transaction.
 
-    What it has sent stays in flight.
+    What it has sent stays in flight. Who waits for an end is told first that the time is over (``asked_again``); one
+    whose time is over already, or is not told of it, closes its producer.
     """
     message = state.messages[i]
     if not message.live:
         return False
     if message.kind == Kind.END_TXN:
+        if asked_again.times_out(state, message.client):
+            asked_again.time_out(state, message.client, message.detail == 1)
+            return True
         return _give_end_up(state, setup, trail, int(message.client))
     if message.kind != Kind.PRODUCE or state.budget.late == 0:
         return False

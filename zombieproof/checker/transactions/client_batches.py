@@ -173,6 +173,28 @@ def give_up(state: State, setup: Setup, trail: Trail, message: Message) -> None:
     _carry_out(state, setup, trail, c, p)
 
 
+def forget_partition(state: State, setup: Setup, trail: Trail, c: int, p: int) -> bool:
+    """New metadata says that a partition is gone, or is another one: an idempotent client drops its sequences.
+
+    The log is what it was: who said so was a broker behind the others, or was believed too late. Kafka's own producer
+    keeps sequences by the name of a partition, and never does this; others do (franz-go, librdkafka).
+    """
+    if c >= setup.bounds.clients or setup.bounds.transactional_id[c] >= 0:
+        return False
+    client, in_flight = state.clients[c], _look_at(state, trail, c, p)
+    if client.producer_id == NONE or (in_flight == 0 and client.sequences[p] == 0):
+        return False
+    state.budget.forgotten_partitions -= 1
+    clear(trail.producer)
+    trail.subject = c
+    batches.forget_partition(client, trail.numbering, setup.rules, trail.producer, trail)
+    asks = bool(trail.producer.sends_init)
+    _carry_out(state, setup, trail, c, p)
+    if asks:
+        _grant(state, setup, trail, c)
+    return True
+
+
 def _view(setup: Setup, message: Message) -> Batch:
     transactional = setup.bounds.transactional_id[message.client] >= 0
     return Batch(transactional, int(message.producer_id), int(message.value))
@@ -223,8 +245,12 @@ def keep_identity(state: State, setup: Setup, trail: Trail, c: int) -> None:
     client = state.clients[c]
     wants_bump = trail.numbering.wants_bump
     requests.keep_identity(client, wants_bump, setup.rules, trail.producer, trail)
-    if not trail.producer.sends_init:
-        return
+    if trail.producer.sends_init:
+        _grant(state, setup, trail, c)
+
+
+def _grant(state: State, setup: Setup, trail: Trail, c: int) -> None:
+    client = state.clients[c]
     if state.next_producer_id >= len(state.group.pending):
         state.overflow = Overflow.PRODUCER_IDS
         return

@@ -13,6 +13,7 @@ from zombieproof.checker.transactions.action_kinds import (
     partition_of,
     producer_of,
 )
+from zombieproof.checker.transactions.asked_again import COMMIT, may_call, open_call, times_out
 from zombieproof.checker.transactions.capacities import LOG, NODES, OFFSETS
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
@@ -22,6 +23,7 @@ from zombieproof.checker.transactions.views import is_tv2
 from zombieproof.checker.transactions.vocabulary import Kind, Op, Phase, Stage
 from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState
 from zombieproof.statemachines.coordinator.records import Operation
+from zombieproof.statemachines.producer.calls import is_completing, is_in_error
 
 NAMES = "AB"
 READERS = ("the read_committed reader", "the buffering reader")
@@ -85,6 +87,9 @@ def describe(state: State, action: int, setup: Setup) -> str:
     if kind == Action.DISCONNECT:
         p, asked = i // NODES, coordinator_name(state, setup, i % NODES)
         return f"the connection of {leader_name(p)} to {asked} breaks while it waits for an answer"
+    if kind == Action.FORGET_PARTITION:
+        name, where = client_name(i // OFFSETS), partition_name(i % OFFSETS)
+        return f"new metadata has {where} no more as {name} knows it: {name} forgets what it has numbered there"
     if kind in AT_LOGS:
         return _at_log(state, kind, i)
     if kind == Action.BEGIN_FETCH:
@@ -92,8 +97,21 @@ def describe(state: State, action: int, setup: Setup) -> str:
     return _fault(setup, kind, i)
 
 
+def end_name(committed: bool) -> str:
+    """What an application calls to end its transaction."""
+    return "commitTransaction" if committed else "abortTransaction"
+
+
 def _client_step(state: State, setup: Setup, c: int, abort_instead: bool) -> str:
     client, name = state.clients[c], client_name(c)
+    if may_call(client):
+        timed_out = end_name(open_call(client) == COMMIT)
+        if abort_instead:
+            ending = ": that is refused, and it starts anew" if setup.rules.only_the_same_end_is_resumed == 1 else ""
+            return f"{name}, whose {timed_out} has timed out, calls abortTransaction{ending}"
+        is_over = setup.rules.ended_call_keeps_result == 0 and not is_in_error(client) and not is_completing(client)
+        ending = ": that is refused, as if it had failed, and it starts anew" if is_over else ""
+        return f"{name} calls {timed_out}, which has timed out, again{ending}"
     if client.state == ProducerState.UNINITIALIZED:
         if client.prepared_id != NONE:
             stored = f"(producer {client.prepared_id}, epoch {client.prepared_epoch})"
@@ -205,6 +223,9 @@ def _message_action(state: State, setup: Setup, kind: int, message: Message) -> 
     if kind == Action.DOUBLE:
         return f"{what} times out and is sent again: a late copy stays in flight"
     if kind == Action.GIVE_UP and message.kind == Kind.END_TXN:
+        if times_out(state, message.client):
+            call = end_name(message.detail == 1)
+            return f"{sender} waits no longer: its {call} has timed out, {what} stays in flight"
         return f"{client_name(message.client)} gives up waiting and closes its producer: {what} stays in flight"
     if kind == Action.GIVE_UP:
         return f"{client_name(message.client)} gives up waiting: {what} stays in flight"

@@ -12,6 +12,7 @@ from typing import Final
 
 from zombieproof.checker.engine.orders import Order
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
+from zombieproof.checker.transactions.asked_again import has_timed_out
 from zombieproof.checker.transactions.capacities import CLIENTS, OPS, TXNS
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.setup import Setup
@@ -36,7 +37,7 @@ def _can_go_on(state: State, setup: Setup, client: Client, c: int) -> bool:
     op = next_op(setup, client, c)
     if client.state in (ProducerState.READY, ProducerState.IN_TRANSACTION):
         return op not in (Op.FETCH, Op.STOP)
-    return bool(client.state == ProducerState.ABORTABLE_ERROR)
+    return client.state == ProducerState.ABORTABLE_ERROR and not has_timed_out(client)
 
 
 def _waits(state: State, c: int) -> bool:

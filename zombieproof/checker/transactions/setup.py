@@ -9,7 +9,12 @@ from zombieproof.model.rules import Rules
 
 @dataclass(slots=True)
 class Budget:
-    """How often each fault may still happen. `resumptions`: crashes behind the line that stores an identity outside."""
+    """How often each fault may still happen.
+
+    `resumptions`: crashes behind the line that stores an identity outside. `ends_timed_out`: how often an application
+    hears that its commit or abort has timed out (``asked_again``); `ends_given_up`: how often it closes its producer.
+    `forgotten_partitions`: how often new metadata makes an idempotent producer drop the sequences of a partition.
+    """
 
     lost: int = 0
     doubled: int = 0
@@ -40,6 +45,8 @@ class Budget:
     compactions: int = 0
     snapshots: int = 0
     retentions: int = 0
+    ends_timed_out: int = 0
+    forgotten_partitions: int = 0
 
 
 @dataclass(slots=True)

@@ -130,7 +130,8 @@ class Node:
 class Client(Producer):
     """One producer instance and its application's position in its program.
 
-    `added` is a mask of the data partitions that have joined the transaction; `sequences` are the next ones.
+    `added` is a mask of the data partitions that have joined the transaction; `sequences` are the next ones. `op` is
+    the line of its program, and beyond all lines where a commit or abort has timed out (``asked_again``).
     """
 
     alive: bool = False

@@ -14,7 +14,6 @@ UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
     ("producer", "INITIALIZING", "ABORTABLE_FAILURE"): _NO_REFUSAL,
     ("producer", "INITIALIZING", "PREPARE"): _KIP_939,
     ("producer", "READY", "RESET"): "only before KIP-360 does an idempotent producer ask for a new identity",
-    ("producer", "READY", "FATAL_FAILURE"): _NOTHING_ASKED,
     ("producer", "IN_TRANSACTION", "PREPARE"): _KIP_939,
     ("producer", "PREPARED_TRANSACTION", "COMMIT"): _KIP_939,
     ("producer", "PREPARED_TRANSACTION", "ABORT"): _KIP_939,

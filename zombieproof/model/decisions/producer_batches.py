@@ -116,6 +116,16 @@ def resolve_sequences(in_flight: int, is_next: bool, transactional: bool, rules:
     return int(Reaction.BUMP_LOCALLY) if rules.kip360 == 1 else int(Reaction.FORGET_PRODUCER_ID)
 
 
+def identity_behind_forgotten_sequences(rules: Rules) -> int:
+    """What an idempotent producer does that knows the sequences of a partition no more, and begins it at 0 (§5.6).
+
+    DONE, going on under the same identity, is only without the rule: a leader then takes what is new for a repetition.
+    """
+    if rules.forgotten_partition_changes_identity == 0:
+        return int(Reaction.DONE)
+    return int(Reaction.BUMP_LOCALLY) if rules.kip360 == 1 else int(Reaction.FORGET_PRODUCER_ID)
+
+
 def may_be_sent(batch: DrainStanding) -> bool:
     """Whether the first waiting batch of a partition may leave (§5.3, last sentence, and §5.6).
 

@@ -269,6 +269,17 @@ def is_dropped_in(state: int, api: int) -> bool:
     return state == ProducerState.FATAL_ERROR
 
 
+def is_resumed(is_the_same: bool, is_under_way: bool, rules: Rules) -> bool:
+    """Whether a call is taken for the one before it, whose caller stopped waiting, and gets its result (§5.2).
+
+    A commit or abort for the same one, and never for the other: that one may be taking effect. `is_under_way`: the
+    producer is in the state that the call led to. Until KAFKA-13412 who asked again behind the answer was refused.
+    """
+    if not is_the_same:
+        return rules.only_the_same_end_is_resumed == 0
+    return is_under_way or rules.ended_call_keeps_result == 1
+
+
 def has_ongoing_transaction(state: int) -> bool:
     """Whether a transaction is open or being ended: none while INITIALIZING raises the epoch (§5.2)."""
     return state in (

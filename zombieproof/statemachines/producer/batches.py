@@ -9,6 +9,7 @@ Source: reference §5.6; ``Sender.completeBatch``, ``TransactionManager.canRetry
 from zombieproof.model.decisions.producer_batches import (
     BatchStanding,
     advance,
+    identity_behind_forgotten_sequences,
     react_to_batch,
     repair_after_failure,
     resolve_sequences,
@@ -20,6 +21,7 @@ from zombieproof.statemachines.notes import Notes
 from zombieproof.statemachines.producer.effects import Fate, ProducerEffects
 from zombieproof.statemachines.producer.failures import fail, happen
 from zombieproof.statemachines.producer.records import Batch, BatchAnswer, Numbering, Producer, ProducerHost
+from zombieproof.statemachines.producer.requests import keep_identity
 from zombieproof.statemachines.producer.sequences import forget, restart
 
 
@@ -98,6 +100,23 @@ def resolve(
         _forget_identity(producer, effects, notes)
     elif reaction != Reaction.DONE:
         fail(producer, reaction, NONE, effects, notes)
+
+
+def forget_partition(
+    producer: Producer, numbering: Numbering, rules: Rules, effects: ProducerEffects, notes: Notes
+) -> None:
+    """New metadata does not have the partition as it was known, and an idempotent producer drops its sequences.
+
+    What is in flight there keeps its own. Nothing new leaves behind it, as behind any other change of the identity.
+    """
+    forget(numbering)
+    effects.forgets_partition = True
+    reaction = identity_behind_forgotten_sequences(rules)
+    if reaction == Reaction.BUMP_LOCALLY:
+        effects.forgets_sequences = True
+        keep_identity(producer, True, rules, effects, notes)
+    elif reaction == Reaction.FORGET_PRODUCER_ID:
+        _forget_identity(producer, effects, notes)
 
 
 def _standing(numbering: Numbering, batch: Batch, may_retry: bool) -> BatchStanding:

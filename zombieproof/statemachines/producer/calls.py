@@ -10,6 +10,7 @@ from zombieproof.model.decisions.producer_client import (
     decide_prepare,
     event_of_completion,
     has_ongoing_transaction,
+    is_resumed,
     must_bump_after_end,
 )
 from zombieproof.model.rules import Rules
@@ -44,13 +45,26 @@ def has_transaction(producer: Producer) -> bool:
     return has_ongoing_transaction(producer.state)
 
 
+def _resumes(producer: Producer, pending: int, target: int, is_end: bool, rules: Rules) -> bool:
+    """Whether a call that leads to state `target` is the one before it, made again; `is_end`: commit or abort."""
+    if pending == Pending.NOTHING:
+        return False
+    is_the_same = pending == Pending.THE_SAME
+    return (is_the_same or is_end) and is_resumed(is_the_same, producer.state == target, rules)
+
+
 def _is_refused(
-    producer: Producer, pending: int, may_follow_error: bool, host: ProducerHost, effects: ProducerEffects
+    producer: Producer,
+    pending: int,
+    resumes: bool,
+    may_follow_error: bool,
+    host: ProducerHost,
+    effects: ProducerEffects,
 ) -> bool:
     """The guards that every transactional call begins with, in their order; a call that is resumed stops here too."""
     if not host.transactional:
         effects.refusal = Refusal.NOT_TRANSACTIONAL
-    elif pending == Pending.THE_SAME:
+    elif resumes:
         effects.resumes = True
     elif pending == Pending.ANOTHER:
         effects.refusal = Refusal.ANOTHER_IS_PENDING
@@ -70,10 +84,11 @@ def _is_moved(producer: Producer, event: int, effects: ProducerEffects, notes: N
 
 
 def init_transactions(
-    producer: Producer, pending: int, host: ProducerHost, effects: ProducerEffects, notes: Notes
+    producer: Producer, pending: int, host: ProducerHost, rules: Rules, effects: ProducerEffects, notes: Notes
 ) -> None:
     """``initTransactions``: InitProducerId sets out."""
-    if _is_refused(producer, pending, False, host, effects):
+    resumes = _resumes(producer, pending, ProducerState.INITIALIZING, False, rules)
+    if _is_refused(producer, pending, resumes, False, host, effects):
         return
     if _is_moved(producer, ProducerEvent.INIT_TRANSACTIONS, effects, notes):
         effects.sends_init = True
@@ -83,7 +98,7 @@ def begin_transaction(
     producer: Producer, pending: int, host: ProducerHost, effects: ProducerEffects, notes: Notes
 ) -> None:
     """``beginTransaction``: nobody is asked."""
-    if not _is_refused(producer, pending, False, host, effects):
+    if not _is_refused(producer, pending, pending == Pending.THE_SAME, False, host, effects):
         _is_moved(producer, ProducerEvent.BEGIN, effects, notes)
 
 
@@ -115,7 +130,7 @@ def send_offsets(
     """``sendOffsetsToTransaction`` with so many offsets: TxnOffsetCommit, before TV2 behind AddOffsetsToTxn."""
     if host.transactional and names_generation_alone:
         effects.refusal = Refusal.NO_MEMBER
-    elif _is_refused(producer, pending, False, host, effects):
+    elif _is_refused(producer, pending, pending == Pending.THE_SAME, False, host, effects):
         return
     elif producer.state != ProducerState.IN_TRANSACTION:
         effects.refusal = Refusal.NOT_IN_TRANSACTION
@@ -134,7 +149,8 @@ def commit_transaction(
     producer: Producer, pending: int, host: ProducerHost, rules: Rules, effects: ProducerEffects, notes: Notes
 ) -> None:
     """``commitTransaction``: EndTxn is queued, and leaves when no batch is incomplete."""
-    if _is_refused(producer, pending, False, host, effects):
+    resumes = _resumes(producer, pending, ProducerState.COMMITTING_TRANSACTION, True, rules)
+    if _is_refused(producer, pending, resumes, False, host, effects):
         return
     if _is_moved(producer, ProducerEvent.COMMIT, effects, notes):
         _end(producer, True, host, rules, effects)
@@ -144,7 +160,8 @@ def abort_transaction(
     producer: Producer, pending: int, host: ProducerHost, rules: Rules, effects: ProducerEffects, notes: Notes
 ) -> None:
     """``abortTransaction``: the way out of an abortable error; what has not asked to join is left out."""
-    if _is_refused(producer, pending, producer.state == ProducerState.ABORTABLE_ERROR, host, effects):
+    resumes = _resumes(producer, pending, ProducerState.ABORTING_TRANSACTION, True, rules)
+    if _is_refused(producer, pending, resumes, producer.state == ProducerState.ABORTABLE_ERROR, host, effects):
         return
     if _is_moved(producer, ProducerEvent.ABORT, effects, notes):
         effects.drops_new = True
@@ -170,7 +187,7 @@ def prepare_transaction(
     producer: Producer, pending: int, host: ProducerHost, effects: ProducerEffects, notes: Notes
 ) -> None:
     """``prepareTransaction``: an outer commit, which is told producer id and epoch, decides (KIP-939)."""
-    if _is_refused(producer, pending, False, host, effects):
+    if _is_refused(producer, pending, pending == Pending.THE_SAME, False, host, effects):
         return
     if decide_prepare(host.two_phase_commit, producer.state) != Error.NONE:
         effects.refusal = Refusal.NOT_TWO_PHASE

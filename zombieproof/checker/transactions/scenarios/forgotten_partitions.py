@@ -1,0 +1,37 @@
+"""A producer that is told by new metadata that a partition is not the one it knows."""
+
+from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.transactions.vocabulary import Op
+
+FORGOTTEN_PARTITION = transaction_scenario(
+    "forgotten_partition",
+    "A producer without a transactional id hears that a partition is gone, or is another one: a topic of that name was "
+    "made anew, or the broker that says so is behind the others. It drops the sequences of that partition, "
+    "with one batch acknowledged, or with some in flight, and begins it again at 0. The log is the one that it was.",
+    (((Op.SEND_0,), (Op.SEND_0,), (Op.SEND_0,)),),
+    distinct=920,
+    always=(
+        "every_batch_is_written_once",
+        "sequences_follow_each_other",
+        "no_machine_leaves_its_table",
+        "epochs_never_go_down",
+        "memory_is_the_fold_of_the_log",
+        "an_unrivalled_producer_is_never_fenced",
+    ),
+    sometimes=("two_batches_are_remembered", "a_partition_begins_again_under_a_raised_epoch"),
+    ids=(-1, -1),
+    in_flight=2,
+    cached_batches=2,
+    lost=1,
+    doubled_batches=1,
+    leader_changes=1,
+    forgotten_partitions=2,
+    mutants=(
+        Mutant(
+            "a_new_batch_is_taken_for_one_that_is_there",
+            breaks="every_batch_is_written_once",
+            steps=6,
+            without=("forgotten_partition_changes_identity",),
+        ),
+    ),
+)
