@@ -74,6 +74,27 @@ def test_a_flag_is_a_byte_where_it_is_packed_and_a_bool_elsewhere() -> None:
     assert layout_of(Grain).unpack(layout_of(Grain).pack(Grain(weight=1))).weight is not True
 
 
+def test_a_copy_has_the_same_leaves_and_shares_no_record_and_no_list() -> None:
+    layout = layout_of(Heap)
+    heap = Heap(first=Grain(5), marks=[1, 2], owner=3)
+    copy = layout.copy(heap)
+    assert (copy, layout.is_same(copy, heap)) == (heap, True)
+    heap.first.weight = heap.grains[2].weight = heap.marks[1] = heap.owner = 9
+    assert copy == Heap(first=Grain(5), marks=[1, 2], owner=3)
+
+
+def test_one_other_leaf_anywhere_is_not_the_same() -> None:
+    layout, heap = layout_of(Heap), Heap()
+    leaves = layout.leaves(heap)
+    for place in range(len(leaves)):
+        changed = [leaf + (at == place) for at, leaf in enumerate(leaves)]
+        other = layout.build(iter(changed))
+        assert not layout.is_same(heap, other)
+        assert layout.is_same(other, layout.copy(other))
+    assert not layout.is_same(heap, Heap(grains=[Grain()] * 2))
+    assert not layout.is_same(heap, Heap(marks=[0, 0, 0]))
+
+
 def test_every_leaf_has_a_path() -> None:
     paths = list(layout_of(Heap).paths())
     assert paths[:4] == ["first.weight", "first.colour", "first.rough", "grains[0].weight"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -101,6 +100,7 @@ class InterpretedHost:
 
     def __init__(self, model: Model, setup: object, state: Layout, trail: Layout) -> None:
         self.model, self.setup, self.state, self.trail = model, setup, state, trail
+        self._no_trail = trail.unpack(bytes(trail.padded.itemsize))
 
     def step(self, before: Any, action: int) -> tuple[Any, Any]:
         """Return the successor in normal form, or None where the action is disabled, and the trail.
@@ -108,14 +108,14 @@ class InterpretedHost:
         Raises ModelFault where a disabled action has changed the state, an enabled one is passed over, or a normal form
         has another normal form.
         """
-        after = copy.deepcopy(before)
-        trail = self.trail.unpack(bytes(self.trail.padded.itemsize))
+        after = self.state.copy(before)
+        trail = self.trail.copy(self._no_trail)
         if self.model.step(after, action, self.setup, trail):
             self.model.normalise(after, self.setup)
             self._check_normal(after, f"after action {action}")
             self._check_tried(before, action)
             return after, trail
-        if self.state.leaves(after) != self.state.leaves(before):
+        if not self.state.is_same(after, before):
             where = difference(self.state, self.state.pack(before), self.state.pack(after))
             raise ModelFault(f"{self.model.name}: action {action} is disabled but has changed the state: {where}")
         return None, trail
@@ -132,9 +132,9 @@ class InterpretedHost:
             raise ModelFault(f"{self.model.name}: action {enabled} is enabled, but worth_trying leaves it out")
 
     def _check_normal(self, state: Any, when: str) -> None:
-        again = copy.deepcopy(state)
+        again = self.state.copy(state)
         self.model.normalise(again, self.setup)
-        if self.state.leaves(again) != self.state.leaves(state):
+        if not self.state.is_same(again, state):
             where = difference(self.state, self.state.pack(state), self.state.pack(again))
             raise ModelFault(f"{self.model.name}: {when} the normal form has another normal form: {where}")
 
