@@ -81,6 +81,20 @@ CLEANED_LOG = transaction_scenario(
             bounds={"compactions": 3, "deposed": 1},
             known=EMPTY_MARKERS,
         ),
+        Mutant(
+            "a_marker_outlives_its_coordinator_and_what_was_cleaned",
+            breaks="epochs_never_go_down",
+            steps=15,
+            bounds={"compactions": 3, "failovers": 1},
+            known=EMPTY_MARKERS,
+        ),
+        Mutant(
+            "a_marker_by_hand_outlives_what_was_cleaned",
+            breaks="epochs_never_go_down",
+            steps=15,
+            bounds={"compactions": 3, "aborts_by_hand": 1},
+            known=EMPTY_MARKERS,
+        ),
     ),
 )
 

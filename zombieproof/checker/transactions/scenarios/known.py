@@ -81,6 +81,18 @@ FORGOTTEN_MARKER = (
     "behind a newer one, though with transaction version 2 nothing is ended by it (what is left of KAFKA-9144)"
 )
 
+FORGOTTEN_BY_HAND = (
+    "open; a marker that an administrator sends by hand names the epoch that the leader knew then, and a leader that "
+    "has meanwhile ended the transaction and forgotten its silent producer cannot tell that it is late: the log has an "
+    "older producer epoch behind a newer one, though nothing is ended by it (KIP-664; reference §3.5, rows M1 and M2)"
+)
+
+ENDED_BY_HAND_ONLY = (
+    "as documented; a transaction that is aborted by hand on one partition, with nobody having looked, is open at its "
+    "coordinator still, and the leader may forget its producer: a batch that comes again is verified and appended "
+    "again, in the same transaction, behind its first copy, which is aborted (KIP-664)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class KnownWith:
@@ -96,6 +108,18 @@ KNOWN_WITH: Final = (
     KnownWith("a_transaction_has_one_decision", frozenset({"unknown_appends"}), DECIDED_AGAIN),
     KnownWith("epochs_never_go_down", frozenset({"forgotten", "deposed"}), FORGOTTEN_MARKER),
     KnownWith("epochs_never_go_down", frozenset({"forgotten", "failovers"}), FORGOTTEN_MARKER),
+    KnownWith("memory_is_the_fold_of_the_log", frozenset({"compactions", "leader_changes"}), EMPTY_MARKERS),
+    *(
+        KnownWith("epochs_never_go_down", frozenset({"compactions", "leader_changes", late}), EMPTY_MARKERS)
+        for late in ("deposed", "failovers", "aborts_by_hand")
+    ),
+    KnownWith("epochs_never_go_down", frozenset({"forgotten", "aborts_by_hand"}), FORGOTTEN_BY_HAND),
+    KnownWith("sequences_follow_each_other", frozenset({"forgotten", "aborts_by_hand", "lost"}), ENDED_BY_HAND_ONLY),
+    KnownWith(
+        "sequences_follow_each_other",
+        frozenset({"forgotten", "aborts_by_hand", "doubled_batches"}),
+        ENDED_BY_HAND_ONLY,
+    ),
     KnownWith("sequences_follow_each_other", frozenset({"late", "lost"}), ANY_FIRST_SEQUENCE, until=1),
 )
 """What a sweep meets in many scenarios. Each is a registered story: a mutant that is `known`."""
