@@ -10,7 +10,10 @@ PLACE = Path(__file__).with_name("results.jsonl")
 
 @dataclass(frozen=True)
 class Found:
-    """What came out of a scope; `seconds` of CPU and `mib` at the most were measured; the rest is the same anywhere."""
+    """What came out of a scope; `seconds` of CPU and `mib` at the most were measured; the rest is the same anywhere.
+
+    `steps` is the length of the story of a `promise` that is broken, 0 where none is.
+    """
 
     scope: str
     verdict: str
@@ -20,16 +23,17 @@ class Found:
     depth: int
     seconds: float
     mib: int
+    steps: int = 0
 
     @property
-    def facts(self) -> tuple[str, str, int, int, int]:
+    def facts(self) -> tuple[str, str, int, int, int, int]:
         """What is the same on every machine."""
-        return self.verdict, self.promise, self.distinct, self.generated, self.depth
+        return self.verdict, self.promise, self.distinct, self.generated, self.depth, self.steps
 
     @property
     def words(self) -> str:
         """The same in words."""
-        broken = f" ({self.promise})" if self.promise else ""
+        broken = f" ({self.promise} in {self.steps} steps)" if self.promise else ""
         return f"{self.verdict}{broken}, {self.distinct:,} states of {self.generated:,}, depth {self.depth}"
 
 
@@ -57,5 +61,9 @@ def read(place: Path = PLACE) -> dict[str, Found]:
 def write(found: Mapping[str, Found], order: Iterable[str], place: Path = PLACE) -> None:
     """Write them in an order, whole or not at all; what is of no scope any more is left away."""
     new = place.with_suffix(".new")
-    new.write_text("".join(f"{json.dumps(asdict(found[name]))}\n" for name in order if name in found), encoding="utf-8")
+    new.write_text("".join(f"{_line(found[name])}\n" for name in order if name in found), encoding="utf-8")
     new.replace(place)
+
+
+def _line(one: Found) -> str:
+    return json.dumps({name: value for name, value in asdict(one).items() if name != "steps" or value})

@@ -8,9 +8,10 @@ docs/nightly.md. An own fault is one that the scenario has at all: other faults 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from zombieproof.checker.registered import Registered, registered
 from zombieproof.checker.request import Request
 from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
@@ -47,9 +48,12 @@ class Scope:
 
     def judged(self) -> Scenario:
         """The scenario with the promises that are owed within these bounds."""
+        return SCENARIOS[self.scenario].owed_within(dict(self.bounds))
+
+    def story(self, promise: str) -> Registered | None:
+        """The registered story of a promise that is broken within these bounds, None if it is none."""
         scenario = SCENARIOS[self.scenario]
-        not_owed = scenario.not_owed(scenario.own_bounds(dict(self.bounds)))
-        return replace(scenario, always=tuple(name for name in scenario.always if name not in not_owed))
+        return registered(scenario, scenario.own_rules(), scenario.own_bounds(dict(self.bounds)), promise)
 
     def request(self, workers: int, memory_bytes: int | None) -> Request:
         """What is asked of it."""

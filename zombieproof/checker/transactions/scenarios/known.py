@@ -93,6 +93,12 @@ ENDED_BY_HAND_ONLY = (
     "again, in the same transaction, behind its first copy, which is aborted (KIP-664)"
 )
 
+HANGS_UNVERIFIED = (
+    "published; a leader that asks no coordinator takes a batch that was given up and comes behind the abort, and "
+    "opens a transaction that nobody ends but an administrator, one with each abort by hand, if he does not spend it "
+    "on the one before (KAFKA-12671; KIP-890 repairs it: the rule `verification`)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class KnownWith:
@@ -122,15 +128,15 @@ KNOWN_WITH: Final = (
     ),
     KnownWith("sequences_follow_each_other", frozenset({"late", "lost"}), ANY_FIRST_SEQUENCE, until=1),
 )
-"""What a sweep meets in many scenarios. Each is a registered story: a mutant that is `known`."""
+"""What sweeps and nights meet in many scenarios. Each is a registered story: a mutant that is `known`."""
 
 
-def known_with(promise: str, faults: Collection[str], transaction_version: int) -> str:
-    """Why a promise is broken where these faults may happen, "" if that is not known."""
+def known_with(promise: str, faults: Collection[str], transaction_version: int) -> KnownWith | None:
+    """What is known to break a promise where these faults may happen, None if nothing is."""
     for each in KNOWN_WITH:
         if each.promise == promise and each.faults <= set(faults) and transaction_version <= each.until:
-            return each.why
-    return ""
+            return each
+    return None
 
 
 def fenced_by_its_own_copy(steps: int) -> Mutant:
