@@ -62,7 +62,7 @@ def nightly(scopes: Sequence[Scope], explore: Explore, seconds: float) -> Iterat
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command: 1 where something is not as it was, or breaks that is not known to, 3 where one was not reached."""
+    """Run the command: 1 where something is not as it was, or breaks and is not known to, 3 where one was missed."""
     given = _parsed(arguments)
     known = results.read()
     scopes = in_order(SCOPES, known)
