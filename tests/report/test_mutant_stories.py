@@ -169,6 +169,11 @@ WHY = {
     "refused_completion": {
         "a_completion_that_is_refused_hangs": "x0 stays PREPARE_COMMIT, and nobody completes it",
         "its_producer_asks_for_ever": "A is answered CONCURRENT_TRANSACTIONS (row T9), and asks again",
+        "what_was_refused_is_driven_by_nobody": "x0 stays PREPARE_COMMIT, and nobody completes it",
+        "what_was_refused_is_never_complete": "x0 stays PREPARE_COMMIT, and nobody completes it",
+        "a_log_that_refuses_kills_its_producer": DEAD,
+        "who_is_killed_leaves_its_transaction_open": "Nobody has to act any more.",
+        "a_log_that_refuses_lets_nobody_through": "Nobody has to act any more.",
         "a_completion_is_tried_once": "x0 stays PREPARE_COMMIT, and nobody completes it",
         "what_was_refused_is_pending_for_ever": "x0 is still to become EMPTY, and nobody is at work on it",
         "memory_moves_before_the_log": "p0 has an open transaction of producer 0 that no coordinator lists",

@@ -34,6 +34,13 @@ HANGS = (
     "loaded again (TransactionMarkerChannelManager.tryAppendToLog; reference §2.12)"
 )
 
+REFUSED_FOR_GOOD = (
+    "open; a record that the transaction log takes neither now nor later is answered UNKNOWN_SERVER_ERROR, which no "
+    "handler of the producer expects, so that InitProducerId and EndTxn end in a fatal error, and what was open stays "
+    "open until its time-out; who begins anew may get through (TransactionStateManager.appendTransactionToLog; "
+    "TransactionManager.InitProducerIdHandler, EndTxnHandler)"
+)
+
 ANY_SEQUENCE_BEHIND_A_CUT = (
     "harmless; before transaction version 2 a leader that knows nothing of a producer takes any first sequence, here "
     "that of a late copy behind a batch that an election took away; their transaction can only be aborted "
@@ -120,6 +127,9 @@ KNOWN_WITH: Final = (
         for late in ("deposed", "failovers", "aborts_by_hand")
     ),
     KnownWith("epochs_never_go_down", frozenset({"forgotten", "aborts_by_hand"}), FORGOTTEN_BY_HAND),
+    KnownWith(UNRIVALLED, frozenset({"hard_appends"}), REFUSED_FOR_GOOD),
+    KnownWith("a_decided_transaction_is_driven_to_its_end", frozenset({"hard_appends"}), HANGS),
+    KnownWith("a_decided_transaction_is_complete", frozenset({"hard_appends"}), HANGS),
     KnownWith("sequences_follow_each_other", frozenset({"forgotten", "aborts_by_hand", "lost"}), ENDED_BY_HAND_ONLY),
     KnownWith(
         "sequences_follow_each_other",
