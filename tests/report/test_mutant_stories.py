@@ -35,6 +35,7 @@ WHY = {
     "cleaned_log": {
         "a_marker_goes_before_its_records": FORGOTTEN,
         "an_empty_marker_tells_no_epoch": FORGOTTEN,
+        "an_empty_marker_tells_no_epoch_to_who_leads_again": FORGOTTEN,
         "who_knows_nothing_fences_nobody": (
             "p0 has at offset 2: ABORT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
         ),

@@ -45,7 +45,7 @@ def stories(row: KnownWith) -> list[Registered]:
         for scenario in SCENARIOS.values()
         for mutant in scenario.mutants
         if _is_known(mutant, row.promise) and mutant.known == row.why
-        if row.faults <= set(_possible(scenario, scenario.own_bounds(mutant.bounds)))
+        if row.is_met(_possible(scenario, scenario.own_bounds(mutant.bounds)))
     ]
 
 

@@ -75,6 +75,13 @@ CLEANED_LOG = transaction_scenario(
             known=EMPTY_MARKERS,
         ),
         Mutant(
+            "an_empty_marker_tells_no_epoch_to_who_leads_again",
+            breaks="memory_is_the_fold_of_the_log",
+            steps=14,
+            bounds={"compactions": 3, "leader_changes": 0, "leaderless": 1},
+            known=EMPTY_MARKERS,
+        ),
+        Mutant(
             "who_knows_nothing_fences_nobody",
             breaks="epochs_never_go_down",
             steps=15,

@@ -109,32 +109,48 @@ HANGS_UNVERIFIED = (
 
 @dataclass(frozen=True, slots=True)
 class KnownWith:
-    """A promise that breaks wherever these faults come together, and why; `until`: the last transaction version."""
+    """A promise that breaks wherever these faults come together, and why.
+
+    Attributes:
+        promise: its name.
+        faults: all of them have to be possible.
+        why: what is known of it.
+        one_of: if there are any, one of these has to be possible too.
+        until: the last transaction version in which it is so.
+    """
 
     promise: str
     faults: frozenset[str]
     why: str
+    one_of: frozenset[str] = frozenset()
     until: int = 2
+
+    def is_met(self, faults: Collection[str]) -> bool:
+        """Whether these faults are enough."""
+        return self.faults <= set(faults) and (not self.one_of or bool(self.one_of & set(faults)))
+
+
+_BY_HAND = frozenset({"forgotten", "aborts_by_hand"})
+_CLEANED = frozenset({"compactions"})
+_READ_AGAIN = frozenset({"leader_changes", "leaderless"})
+_LATE_MARKERS = ("deposed", "failovers", "aborts_by_hand")
 
 
 KNOWN_WITH: Final = (
     KnownWith("a_transaction_has_one_decision", frozenset({"unknown_appends"}), DECIDED_AGAIN),
     KnownWith("epochs_never_go_down", frozenset({"forgotten", "deposed"}), FORGOTTEN_MARKER),
     KnownWith("epochs_never_go_down", frozenset({"forgotten", "failovers"}), FORGOTTEN_MARKER),
-    KnownWith("memory_is_the_fold_of_the_log", frozenset({"compactions", "leader_changes"}), EMPTY_MARKERS),
+    KnownWith("memory_is_the_fold_of_the_log", _CLEANED, EMPTY_MARKERS, one_of=_READ_AGAIN),
     *(
-        KnownWith("epochs_never_go_down", frozenset({"compactions", "leader_changes", late}), EMPTY_MARKERS)
-        for late in ("deposed", "failovers", "aborts_by_hand")
+        KnownWith("epochs_never_go_down", _CLEANED | {late}, EMPTY_MARKERS, one_of=_READ_AGAIN)
+        for late in _LATE_MARKERS
     ),
-    KnownWith("epochs_never_go_down", frozenset({"forgotten", "aborts_by_hand"}), FORGOTTEN_BY_HAND),
+    KnownWith("epochs_never_go_down", _BY_HAND, FORGOTTEN_BY_HAND),
     KnownWith(UNRIVALLED, frozenset({"hard_appends"}), REFUSED_FOR_GOOD),
     KnownWith("a_decided_transaction_is_driven_to_its_end", frozenset({"hard_appends"}), HANGS),
     KnownWith("a_decided_transaction_is_complete", frozenset({"hard_appends"}), HANGS),
-    KnownWith("sequences_follow_each_other", frozenset({"forgotten", "aborts_by_hand", "lost"}), ENDED_BY_HAND_ONLY),
     KnownWith(
-        "sequences_follow_each_other",
-        frozenset({"forgotten", "aborts_by_hand", "doubled_batches"}),
-        ENDED_BY_HAND_ONLY,
+        "sequences_follow_each_other", _BY_HAND, ENDED_BY_HAND_ONLY, one_of=frozenset({"lost", "doubled_batches"})
     ),
     KnownWith("sequences_follow_each_other", frozenset({"late", "lost"}), ANY_FIRST_SEQUENCE, until=1),
 )
@@ -144,7 +160,7 @@ KNOWN_WITH: Final = (
 def known_with(promise: str, faults: Collection[str], transaction_version: int) -> KnownWith | None:
     """What is known to break a promise where these faults may happen, None if nothing is."""
     for each in KNOWN_WITH:
-        if each.promise == promise and each.faults <= set(faults) and transaction_version <= each.until:
+        if each.promise == promise and each.is_met(faults) and transaction_version <= each.until:
             return each
     return None
 
