@@ -318,7 +318,7 @@ SCOPES: tuple[Scope, ...] = (
     Scope(
         transaction_scenario(
             "refused_appends",
-            "Appends take their time, and the log refuses one for good, or its disk fails and another broker takes over.",
+            "Appends take their time, and the log refuses one for good; or its disk fails, and another one leads.",
             ((_ONE,),),
             distinct=140,
             sometimes=(),
@@ -346,7 +346,7 @@ SCOPES: tuple[Scope, ...] = (
     Scope(
         transaction_scenario(
             "refused_appends_of_a_failover",
-            "The log refuses an append for good, or its disk fails; the coordinator crashes, and finds what was decided.",
+            "The log refuses an append for good, or its disk fails; the coordinator crashes, and finds a decision.",
             ((_ONE,),),
             distinct=731,
             sometimes=(),
