@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from zombieproof.checker.registered import stories
 from zombieproof.checker.request import Request
 from zombieproof.checker.scenario import UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
@@ -206,15 +207,7 @@ def test_what_is_not_known_to_break_there_is_violated(
 
 def test_what_a_sweep_takes_for_known_is_a_registered_story() -> None:
     for each in KNOWN_WITH:
-        stories = [
-            mutant
-            for scenario in SCENARIOS.values()
-            for mutant in scenario.mutants
-            if mutant.known == each.why
-            and mutant.breaks == each.promise
-            and each.faults <= {name for name, value in scenario.own_bounds(mutant.bounds).items() if value}
-        ]
-        assert stories, f"{each.promise} with {', '.join(sorted(each.faults))} has no story"
+        assert stories(each), f"{each.promise} with {', '.join(sorted(each.faults))} has no story"
 
 
 def test_what_a_scenario_says_of_itself_is_known_from_those_bounds_on() -> None:

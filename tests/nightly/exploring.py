@@ -129,11 +129,12 @@ def _found(scope: Scope, result: Result) -> Found | None:
     if result.verdict == "inconclusive" and not result.lacked_room:
         sys.stderr.write(f"  inconclusive: {'time is up' if result.interrupted else result.why}\n")
         return None
-    promise = result.violated.promise if result.violated else ""
+    broken = result.violated
+    promise, steps = (broken.promise, len(broken.actions or ())) if broken else ("", 0)
     facts = (scope.name, result.verdict, promise, result.distinct, result.generated, result.depth)
     lacks = ", ".join(result.bound_hits) if result.lacked_room else ""
     measured = round(result.cpu_seconds, 2), round(result.peak_mib)
-    return Found(*facts, *measured, lacks, of_these_sources())
+    return Found(*facts, *measured, lacks, of_these_sources(), steps)
 
 
 def nightly(scopes: Sequence[Scope], explore: Explore, seconds: float) -> Iterator[tuple[Scope, Found | None]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.nightly.results import Found
 from zombieproof.checker.nightly import Scope
+from zombieproof.checker.registered import Registered
 
 PAGE = Path("docs/nightly.md")
 
@@ -27,11 +28,11 @@ States, depth and verdict are the same on every machine. CPU seconds and the mos
 one scope after the other, were measured in the last run that reached the scope.
 """
 
-_BROKEN = """
-`zombieproof check coordinator_failover --bounds timeouts=1,lost=2` tells one of the stories: the append of a decision
-is durable but reported as failed, the coordinator forgets the decision, and the time-out gets the other one. No
-producer was told of the first, and no marker of it was sent. With two late batches `hanging_transaction` has two
-transactions that hang, and an administrator who aborts one.
+_NOTHING = "Nothing but what is known.\n"
+
+_KNOWN = """\
+Each is a registered story: `zombieproof check SCENARIO --mutant STORY` tells it, and what is known of it.
+
 """
 
 
@@ -42,10 +43,12 @@ def page(scopes: Sequence[Scope], found: Mapping[str, Found]) -> str:
     crowded = [(scope, one) for scope, one in ended if one.lacks]
     open_still = [scope for scope in scopes if scope.name not in found]
     states = sum(one.distinct for _, one in reached)
-    broken = [f"- `{scope.scenario}` {scope.within}: `{one.promise}`\n" for scope, one in reached if one.promise]
+    broken = [(scope, one, scope.story(one.promise)) for scope, one in reached if one.promise]
+    known = [_known(scope, one, story) for scope, one, story in broken if story]
+    new = [_new(scope, one) for scope, one, story in broken if story is None]
     return (
         f"{_HEAD}\n{_counted(reached, crowded, open_still)}"
-        f"\n## Broken\n\n{''.join(broken) + _BROKEN if broken else 'Nothing was broken.'}\n"
+        f"\n## Broken\n\n{''.join(new) or _NOTHING}\n## Known to break\n\n{_registered(known)}"
         f"\n## Explored\n\n{len(reached)} of {len(scopes)} scopes, {states:,} states.\n\n"
         "| scenario | bounds | verdict | distinct | generated | depth | CPU s | MiB |\n"
         "|---|---|---|---:|---:|---:|---:|---:|\n"
@@ -74,6 +77,21 @@ def _no_room(crowded: Sequence[Pair]) -> str:
         "| scenario | bounds | needs room for more than | distinct | generated | depth | CPU s | MiB |\n"
         "|---|---|---|---:|---:|---:|---:|---:|\n" + "".join(_line(scope, one) for scope, one in crowded)
     )
+
+
+def _registered(known: Sequence[str]) -> str:
+    return _KNOWN + "".join(known) if known else "Nothing of it was met.\n"
+
+
+def _known(scope: Scope, one: Found, story: Registered) -> str:
+    return (
+        f"- `{scope.scenario}` {scope.within}: `{one.promise}` in {one.steps} steps, "
+        f"as in `{story.scenario}` `{story.mutant}`\n"
+    )
+
+
+def _new(scope: Scope, one: Found) -> str:
+    return f"- `{scope.scenario}` {scope.within}: `{one.promise}` in {one.steps} steps\n"
 
 
 def _line(scope: Scope, one: Found) -> str:

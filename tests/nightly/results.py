@@ -12,7 +12,7 @@ PLACE = Path(__file__).with_name("results.jsonl")
 class Found:
     """What came out of a scope; `seconds` of CPU and `mib` at the most were measured; the rest is the same anywhere.
 
-    `promise` is the one that is broken, `lacks` says what states would need more room for, where that made a scope
+    `promise` is the one that is broken, in a story of so many `steps` (0 where none is); `lacks` says what states would need more room for, where that made a scope
     inconclusive. `sources` is a hash of what was explored.
     """
 
@@ -26,16 +26,17 @@ class Found:
     mib: int
     lacks: str = ""
     sources: str = ""
+    steps: int = 0
 
     @property
-    def facts(self) -> tuple[str, str, str, int, int, int]:
+    def facts(self) -> tuple[str, str, str, int, int, int, int]:
         """What is the same on every machine."""
-        return self.verdict, self.promise, self.lacks, self.distinct, self.generated, self.depth
+        return self.verdict, self.promise, self.lacks, self.distinct, self.generated, self.depth, self.steps
 
     @property
     def words(self) -> str:
         """The same in words."""
-        broken = f" ({self.promise})" if self.promise else ""
+        broken = f" ({self.promise} in {self.steps} steps)" if self.promise else ""
         room = f" (no room for {self.lacks})" if self.lacks else ""
         return f"{self.verdict}{broken}{room}, {self.distinct:,} states of {self.generated:,}, depth {self.depth}"
 

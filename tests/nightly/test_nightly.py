@@ -112,7 +112,10 @@ def test_without_time_nothing_is_explored() -> None:
     ("changed", "says"),
     [
         ({"distinct": 601}, "holds, 601 states of 1,000, depth 19; before: holds, 600 states of 1,000, depth 19"),
-        ({"verdict": "violated", "promise": "a"}, "violated (a), 600 states of 1,000, depth 19; before: holds"),
+        (
+            {"verdict": "violated", "promise": "a", "steps": 5},
+            "violated (a in 5 steps), 600 states of 1,000, depth 19; before: holds",
+        ),
     ],
 )
 def test_what_is_not_as_it_was_fails(
@@ -134,6 +137,32 @@ def test_what_breaks_when_it_is_explored_for_the_first_time_fails(
     night[ONE.name] = replace(FOUND, verdict="violated", promise="a")
     assert command.main([]) == 1
     assert "it is expected to hold" in capsys.readouterr().err
+
+
+def test_what_is_known_to_break_is_named_with_its_story_and_fails_only_if_it_changes(
+    night: dict[str, Found | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doubted = Scope("coordinator_failover", (("crashes", 1),))
+    new = Scope("coordinator_failover", (("lost", 3),))
+    monkeypatch.setattr(command, "SCOPES", (doubted,))
+    broken = replace(FOUND, scope=doubted.name, verdict="violated", promise="a_transaction_has_one_decision", steps=15)
+    night[doubted.name] = broken
+    assert command.main([]) == 0
+    text = (tmp_path / PAGE).read_text()
+    named = "`zombie_takeover` `a_decision_that_counts_as_failed_is_taken_again`"
+    assert "## Broken\n\nNothing but what is known.\n" in text
+    assert f"\n- `{doubted.scenario}` crashes=1: `{broken.promise}` in 15 steps, as in {named}\n" in text
+    night[doubted.name] = replace(broken, steps=14)
+    assert command.main([]) == 1
+    assert "in 14 steps), 600 states of 1,000, depth 19; before: violated" in capsys.readouterr().err
+    other = replace(broken, scope=new.name, promise="epochs_never_go_down")
+    assert f"## Broken\n\n- `{new.scenario}` lost=3: `{other.promise}` in 15 steps\n" in page([new], {new.name: other})
+
+
+def test_each_committed_result_that_is_broken_is_a_registered_story() -> None:
+    found = results.read()
+    broken = [(scope, found[scope.name].promise) for scope in SCOPES if scope.name in found]
+    assert [f"{scope.name}: {promise}" for scope, promise in broken if promise and scope.story(promise) is None] == []
 
 
 def test_a_page_that_says_something_else_is_not_accepted(night: dict[str, Found | None], tmp_path: Path) -> None:

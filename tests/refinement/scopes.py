@@ -317,6 +317,48 @@ SCOPES: tuple[Scope, ...] = (
     ),
     Scope(
         transaction_scenario(
+            "refused_appends",
+            "Appends take their time, and the log refuses one for good; or its disk fails, and another one leads.",
+            ((_ONE,),),
+            distinct=140,
+            sometimes=(),
+            appends_travel=1,
+            hard_appends=1,
+        ),
+        transitions=189,
+        ways=1,
+    ),
+    Scope(
+        transaction_scenario(
+            "refused_appends_of_several",
+            "The same, where an append may also be refused for the moment, and the coordinator crashes.",
+            (((),),),
+            distinct=169,
+            sometimes=(),
+            appends_travel=1,
+            hard_appends=1,
+            failed_appends=1,
+            failovers=1,
+        ),
+        transitions=235,
+        ways=1,
+    ),
+    Scope(
+        transaction_scenario(
+            "refused_appends_of_a_failover",
+            "The log refuses an append for good, or its disk fails; the coordinator crashes, and finds a decision.",
+            ((_ONE,),),
+            distinct=731,
+            sometimes=(),
+            appends_travel=1,
+            hard_appends=1,
+            failovers=1,
+        ),
+        transitions=1_204,
+        ways=1,
+    ),
+    Scope(
+        transaction_scenario(
             "late_blocks",
             "Producer ids come in blocks of one, late or twice.",
             (((),),),

@@ -17,6 +17,13 @@ BEHIND_ITS_SUCCESSOR = (
     "p0 has at offset 1: ABORT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
 )
 FORGOTTEN = "the leader of p0 knows nothing of producer 0, whose records are in the log"
+BY_HAND_BEHIND_ITS_SUCCESSOR = (
+    "p0 has at offset 2: ABORT marker (producer 0, epoch 0, coordinator epoch 0), behind epoch 1"
+)
+AGAIN_BEHIND_AN_ABORT = (
+    "p0 has at offset 2: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 already, "
+    "and sequence 1 would be next"
+)
 LOST = "p0 has lost what was at offset 0: data of A.1 (producer 0, epoch 0, sequence 0)"
 
 WHY = {
@@ -28,9 +35,14 @@ WHY = {
     "cleaned_log": {
         "a_marker_goes_before_its_records": FORGOTTEN,
         "an_empty_marker_tells_no_epoch": FORGOTTEN,
+        "an_empty_marker_tells_no_epoch_to_who_leads_again": FORGOTTEN,
         "who_knows_nothing_fences_nobody": (
             "p0 has at offset 2: ABORT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
         ),
+        "a_marker_outlives_its_coordinator_and_what_was_cleaned": (
+            "p0 has at offset 2: ABORT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
+        ),
+        "a_marker_by_hand_outlives_what_was_cleaned": BY_HAND_BEHIND_ITS_SUCCESSOR,
     },
     "cleaned_log_of_version_0": {
         "the_last_sequence_goes_with_its_record": (
@@ -64,6 +76,9 @@ WHY = {
             "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 already, "
             "and sequence 1 would be next"
         ),
+        "a_marker_by_hand_outlives_what_the_leader_knew": BY_HAND_BEHIND_ITS_SUCCESSOR,
+        "a_batch_comes_again_behind_an_abort_by_hand": AGAIN_BEHIND_AN_ABORT,
+        "a_copy_of_a_batch_comes_behind_an_abort_by_hand": AGAIN_BEHIND_AN_ABORT,
     },
     "two_transactions": {
         "a_late_init_fences_its_own_producer": DEAD,
@@ -155,6 +170,11 @@ WHY = {
     "refused_completion": {
         "a_completion_that_is_refused_hangs": "x0 stays PREPARE_COMMIT, and nobody completes it",
         "its_producer_asks_for_ever": "A is answered CONCURRENT_TRANSACTIONS (row T9), and asks again",
+        "what_was_refused_is_driven_by_nobody": "x0 stays PREPARE_COMMIT, and nobody completes it",
+        "what_was_refused_is_never_complete": "x0 stays PREPARE_COMMIT, and nobody completes it",
+        "a_log_that_refuses_kills_its_producer": DEAD,
+        "who_is_killed_leaves_its_transaction_open": "Nobody has to act any more.",
+        "a_log_that_refuses_lets_nobody_through": "Nobody has to act any more.",
         "a_completion_is_tried_once": "x0 stays PREPARE_COMMIT, and nobody completes it",
         "what_was_refused_is_pending_for_ever": "x0 is still to become EMPTY, and nobody is at work on it",
         "memory_moves_before_the_log": "p0 has an open transaction of producer 0 that no coordinator lists",

@@ -30,6 +30,7 @@ from zombieproof.bridge.requests import (
     request_of,
 )
 from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.journal import NAMES_OF_DECISIONS, Decided
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.operations import QuestionsUnderWay
 from zombieproof.checker.engine.layout import layout_of
@@ -41,13 +42,16 @@ from zombieproof.checker.transactions.state import Client, Ghost, Message, State
 from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
-from zombieproof.model.vocabulary import NONE, Error, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, Row, TransactionState
+from zombieproof.statemachines.notes import Decision
 from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
 MESSAGE = layout_of(Message)
 
 ENDED = {TransactionState.PREPARE_COMMIT: 1, TransactionState.PREPARE_ABORT: 2}
 """What a decided record says: `Told.decided`."""
+
+_VERIFICATION = NAMES_OF_DECISIONS[Decision.VERIFICATION]
 
 
 @dataclass(slots=True)
@@ -100,7 +104,7 @@ class Twin:
     def refresh(self) -> None:
         """Project the cluster; what the normal form drops, late copies that change nothing, is lost on its way."""
         journal = commands.journal_of(self.cluster)
-        if journal.contradictions or any(each.error == Error.UNKNOWN_SERVER_ERROR for each in journal.decisions):
+        if journal.contradictions or any(map(_is_internal, journal.decisions)):
             self.beside.ghost.insane = True
         journal.clear()
         self.look()
@@ -288,6 +292,12 @@ def _in_order(state: State, flights: list[InFlight]) -> list[InFlight | None]:
             left.remove(found)
         ordered.append(found)
     return ordered
+
+
+def _is_internal(decided: Decided) -> bool:
+    """Whether a decision met what cannot be; not, where its log has refused the record, and it only tells so."""
+    tells = decided.row == Row.F1 or decided.decision == _VERIFICATION
+    return decided.error == Error.UNKNOWN_SERVER_ERROR and not tells
 
 
 def copied(state: State) -> State:

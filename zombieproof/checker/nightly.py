@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from zombieproof.checker.registered import Registered, registered
 from zombieproof.checker.request import Request
 from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
@@ -49,14 +50,14 @@ class Scope:
 
     def judged(self) -> Scenario:
         """The scenario with the promises that are owed within these bounds, and what can be reached there."""
-        scenario = SCENARIOS[self.scenario]
-        not_owed = scenario.not_owed(scenario.own_bounds(dict(self.bounds)))
+        scenario = SCENARIOS[self.scenario].owed_within(dict(self.bounds))
         gone = {name for fault, value in self.bounds if not value for name in SHOWN_BY.get(fault, ())}
-        return replace(
-            scenario,
-            always=tuple(name for name in scenario.always if name not in not_owed),
-            sometimes=tuple(name for name in scenario.sometimes if name not in gone),
-        )
+        return replace(scenario, sometimes=tuple(name for name in scenario.sometimes if name not in gone))
+
+    def story(self, promise: str) -> Registered | None:
+        """The registered story of a promise that is broken within these bounds, None if it is none."""
+        scenario = SCENARIOS[self.scenario]
+        return registered(scenario, scenario.own_rules(), scenario.own_bounds(dict(self.bounds)), promise)
 
     def request(self, workers: int, memory_bytes: int | None, spill: Path | None = None) -> Request:
         """What is asked of it."""

@@ -5,7 +5,9 @@ faults, every *at rest* promise, when every *sometimes* promise is reached, and 
 mutants: the same system with one rule removed, the promise that then breaks, and the length of the shortest way there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from zombieproof.checker.engine.model import Model
@@ -179,6 +181,22 @@ class Scenario:
     def not_owed(self, bounds: Mapping[str, int]) -> set[str]:
         """The promises that nobody gives within these bounds, because of their faults."""
         return {name for fault, promises in NOT_OWED_WITH.items() if bounds.get(fault) for name in promises}
+
+    def owed_within(self, changed: Mapping[str, int]) -> Scenario:
+        """The scenario with the promises that are owed where some of its bounds are changed.
+
+        Raises:
+            UnknownBound: as of `own_bounds`.
+        """
+        return self.without(self.not_owed(self.own_bounds(changed)))
+
+    def without(self, promises: Collection[str]) -> Scenario:
+        """The scenario with less to keep."""
+        always, at_rest, leads_to = (
+            tuple(name for name in names if name not in promises)
+            for names in (self.always, self.at_rest, self.leads_to)
+        )
+        return replace(self, always=always, at_rest=at_rest, leads_to=leads_to)
 
     def judged(self, promise: str | None) -> tuple[str, ...]:
         """What a story about a promise is judged by: what is kept, and the promise if it is known to be broken."""

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from zombieproof.checker.registered import registered
 from zombieproof.checker.request import Request, chosen
 from zombieproof.checker.scenario import Scenario, UnknownBound
-from zombieproof.checker.transactions.scenarios.known import known_with
 from zombieproof.checker.validation import MOST
 from zombieproof.farm.expanding import GROWTH
 
@@ -79,13 +79,8 @@ class Space:
 
     def scenario_at(self, place: Place) -> Scenario:
         """The scenario with the promises that are owed at a place, whatever the faults there."""
-        bounds = self.scenario.own_bounds({**(self.request.bounds or {}), **self.bounds(place)})
-        not_owed = self.scenario.not_owed(bounds) | {name for lower, name in self.broken if _is_below(lower, place)}
-        own = self.scenario
-        always, at_rest, leads_to = (
-            tuple(name for name in names if name not in not_owed) for names in (own.always, own.at_rest, own.leads_to)
-        )
-        return replace(own, always=always, at_rest=at_rest, leads_to=leads_to)
+        owed = self.scenario.owed_within({**(self.request.bounds or {}), **self.bounds(place)})
+        return owed.without({name for lower, name in self.broken if _is_below(lower, place)})
 
     def why_broken(self, place: Place, promise: str) -> str:
         """Why a promise breaks at a place, if that is known of the faults there and no rule was changed; else ""."""
@@ -93,11 +88,8 @@ class Space:
         if asked.rules or asked.on or asked.off or asked.mutant:
             return ""
         rules, bounds = chosen(self.scenario, self.request_at(place))
-        faults = {name for name in self.scenario.faults if bounds.get(name)}
-        for mutant in self.scenario.mutants:
-            if mutant.known and mutant.breaks == promise and all(bounds[n] >= v for n, v in mutant.bounds.items()):
-                return mutant.known
-        return known_with(promise, faults, rules.transaction_version)
+        story = registered(self.scenario, rules, bounds, promise)
+        return "" if story is None else story.why
 
     def request_at(self, place: Place) -> Request:
         """What is asked at a place."""

@@ -1,7 +1,7 @@
 """A completion that the log refuses: for the moment, for good, or because its disk fails."""
 
 from zombieproof.checker.scenario import ALWAYS, AT_REST, Mutant, transaction_scenario
-from zombieproof.checker.transactions.scenarios.known import HANGS
+from zombieproof.checker.transactions.scenarios.known import HANGS, REFUSED_FOR_GOOD, UNRIVALLED
 from zombieproof.checker.transactions.vocabulary import Op
 
 _ONE = (Op.SEND_0, Op.COMMIT)
@@ -26,6 +26,31 @@ REFUSED_COMPLETION = transaction_scenario(
     mutants=(
         Mutant("a_completion_that_is_refused_hangs", breaks=_COMPLETES, steps=19, known=HANGS),
         Mutant("its_producer_asks_for_ever", breaks="a_producer_is_never_stuck", steps=19, known=HANGS),
+        Mutant(
+            "what_was_refused_is_driven_by_nobody",
+            breaks="a_decided_transaction_is_driven_to_its_end",
+            steps=17,
+            known=HANGS,
+        ),
+        Mutant(
+            "what_was_refused_is_never_complete",
+            breaks="a_decided_transaction_is_complete",
+            steps=32,
+            known=HANGS,
+        ),
+        Mutant("a_log_that_refuses_kills_its_producer", breaks=UNRIVALLED, steps=4, known=REFUSED_FOR_GOOD),
+        Mutant(
+            "who_is_killed_leaves_its_transaction_open",
+            breaks="every_open_transaction_is_decided",
+            steps=14,
+            known=REFUSED_FOR_GOOD,
+        ),
+        Mutant(
+            "a_log_that_refuses_lets_nobody_through",
+            breaks="somebody_gets_through",
+            steps=4,
+            known=REFUSED_FOR_GOOD,
+        ),
         Mutant(
             "a_completion_is_tried_once",
             breaks=_COMPLETES,

@@ -34,6 +34,13 @@ HANGS = (
     "loaded again (TransactionMarkerChannelManager.tryAppendToLog; reference §2.12)"
 )
 
+REFUSED_FOR_GOOD = (
+    "open; a record that the transaction log takes neither now nor later is answered UNKNOWN_SERVER_ERROR, which no "
+    "handler of the producer expects, so that InitProducerId and EndTxn end in a fatal error, and what was open stays "
+    "open until its time-out; who begins anew may get through (TransactionStateManager.appendTransactionToLog; "
+    "TransactionManager.InitProducerIdHandler, EndTxnHandler)"
+)
+
 ANY_SEQUENCE_BEHIND_A_CUT = (
     "harmless; before transaction version 2 a leader that knows nothing of a producer takes any first sequence, here "
     "that of a late copy behind a batch that an election took away; their transaction can only be aborted "
@@ -81,32 +88,81 @@ FORGOTTEN_MARKER = (
     "behind a newer one, though with transaction version 2 nothing is ended by it (what is left of KAFKA-9144)"
 )
 
+FORGOTTEN_BY_HAND = (
+    "open; a marker that an administrator sends by hand names the epoch that the leader knew then, and a leader that "
+    "has meanwhile ended the transaction and forgotten its silent producer cannot tell that it is late: the log has an "
+    "older producer epoch behind a newer one, though nothing is ended by it (KIP-664; reference §3.5, rows M1 and M2)"
+)
+
+ENDED_BY_HAND_ONLY = (
+    "as documented; a transaction that is aborted by hand on one partition, with nobody having looked, is open at its "
+    "coordinator still, and the leader may forget its producer: a batch that comes again is verified and appended "
+    "again, in the same transaction, behind its first copy, which is aborted (KIP-664)"
+)
+
+HANGS_UNVERIFIED = (
+    "published; a leader that asks no coordinator takes a batch that was given up and comes behind the abort, and "
+    "opens a transaction that nobody ends but an administrator, one with each abort by hand, if he does not spend it "
+    "on the one before (KAFKA-12671; KIP-890 repairs it: the rule `verification`)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class KnownWith:
-    """A promise that breaks wherever these faults come together, and why; `until`: the last transaction version."""
+    """A promise that breaks wherever these faults come together, and why.
+
+    Attributes:
+        promise: its name.
+        faults: all of them have to be possible.
+        why: what is known of it.
+        one_of: if there are any, one of these has to be possible too.
+        until: the last transaction version in which it is so.
+    """
 
     promise: str
     faults: frozenset[str]
     why: str
+    one_of: frozenset[str] = frozenset()
     until: int = 2
+
+    def is_met(self, faults: Collection[str]) -> bool:
+        """Whether these faults are enough."""
+        return self.faults <= set(faults) and (not self.one_of or bool(self.one_of & set(faults)))
+
+
+_BY_HAND = frozenset({"forgotten", "aborts_by_hand"})
+_CLEANED = frozenset({"compactions"})
+_READ_AGAIN = frozenset({"leader_changes", "leaderless"})
+_LATE_MARKERS = ("deposed", "failovers", "aborts_by_hand")
 
 
 KNOWN_WITH: Final = (
     KnownWith("a_transaction_has_one_decision", frozenset({"unknown_appends"}), DECIDED_AGAIN),
     KnownWith("epochs_never_go_down", frozenset({"forgotten", "deposed"}), FORGOTTEN_MARKER),
     KnownWith("epochs_never_go_down", frozenset({"forgotten", "failovers"}), FORGOTTEN_MARKER),
+    KnownWith("memory_is_the_fold_of_the_log", _CLEANED, EMPTY_MARKERS, one_of=_READ_AGAIN),
+    *(
+        KnownWith("epochs_never_go_down", _CLEANED | {late}, EMPTY_MARKERS, one_of=_READ_AGAIN)
+        for late in _LATE_MARKERS
+    ),
+    KnownWith("epochs_never_go_down", _BY_HAND, FORGOTTEN_BY_HAND),
+    KnownWith(UNRIVALLED, frozenset({"hard_appends"}), REFUSED_FOR_GOOD),
+    KnownWith("a_decided_transaction_is_driven_to_its_end", frozenset({"hard_appends"}), HANGS),
+    KnownWith("a_decided_transaction_is_complete", frozenset({"hard_appends"}), HANGS),
+    KnownWith(
+        "sequences_follow_each_other", _BY_HAND, ENDED_BY_HAND_ONLY, one_of=frozenset({"lost", "doubled_batches"})
+    ),
     KnownWith("sequences_follow_each_other", frozenset({"late", "lost"}), ANY_FIRST_SEQUENCE, until=1),
 )
-"""What a sweep meets in many scenarios. Each is a registered story: a mutant that is `known`."""
+"""What sweeps and nights meet in many scenarios. Each is a registered story: a mutant that is `known`."""
 
 
-def known_with(promise: str, faults: Collection[str], transaction_version: int) -> str:
-    """Why a promise is broken where these faults may happen, "" if that is not known."""
+def known_with(promise: str, faults: Collection[str], transaction_version: int) -> KnownWith | None:
+    """What is known to break a promise where these faults may happen, None if nothing is."""
     for each in KNOWN_WITH:
-        if each.promise == promise and each.faults <= set(faults) and transaction_version <= each.until:
-            return each.why
-    return ""
+        if each.promise == promise and each.is_met(faults) and transaction_version <= each.until:
+            return each
+    return None
 
 
 def fenced_by_its_own_copy(steps: int) -> Mutant:

@@ -1,8 +1,18 @@
 """One transaction over two partitions."""
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
-from zombieproof.checker.transactions.scenarios.known import fenced_by_its_own_copy
+from zombieproof.checker.transactions.scenarios.known import (
+    ENDED_BY_HAND_ONLY,
+    FORGOTTEN_BY_HAND,
+    fenced_by_its_own_copy,
+)
 from zombieproof.checker.transactions.vocabulary import Op
+
+_BY_HAND = {
+    **dict.fromkeys(("lost", "doubled", "doubled_batches", "doubled_markers", "late"), 0),
+    "forgotten": 1,
+    "aborts_by_hand": 1,
+}
 
 ONE_TRANSACTION = transaction_scenario(
     "one_transaction",
@@ -32,6 +42,27 @@ ONE_TRANSACTION = transaction_scenario(
             breaks="sequences_follow_each_other",
             steps=7,
             without=("duplicate_check", "sequence_check"),
+        ),
+        Mutant(
+            "a_marker_by_hand_outlives_what_the_leader_knew",
+            breaks="epochs_never_go_down",
+            steps=16,
+            bounds=_BY_HAND,
+            known=FORGOTTEN_BY_HAND,
+        ),
+        Mutant(
+            "a_batch_comes_again_behind_an_abort_by_hand",
+            breaks="sequences_follow_each_other",
+            steps=12,
+            bounds={**_BY_HAND, "lost": 1},
+            known=ENDED_BY_HAND_ONLY,
+        ),
+        Mutant(
+            "a_copy_of_a_batch_comes_behind_an_abort_by_hand",
+            breaks="sequences_follow_each_other",
+            steps=13,
+            bounds={**_BY_HAND, "doubled_batches": 1},
+            known=ENDED_BY_HAND_ONLY,
         ),
     ),
 )

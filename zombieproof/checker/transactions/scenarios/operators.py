@@ -1,7 +1,7 @@
 """What comes from outside of the protocol: an administrator who aborts by hand, look-ups that are stale."""
 
 from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
-from zombieproof.checker.transactions.scenarios.known import ABORTED_UNSEEN, told_from_memory
+from zombieproof.checker.transactions.scenarios.known import ABORTED_UNSEEN, HANGS_UNVERIFIED, told_from_memory
 from zombieproof.checker.transactions.vocabulary import Op
 
 HANGING_TRANSACTION = transaction_scenario(
@@ -23,8 +23,9 @@ HANGING_TRANSACTION = transaction_scenario(
             "what_hangs_is_left_alone",
             breaks="what_is_open_can_time_out",
             steps=16,
-            bounds={"aborts_by_hand": 0},
+            bounds={"late": 1, "aborts_by_hand": 0},
             bug="B04",
+            known=HANGS_UNVERIFIED,
         ),
         Mutant(
             "an_open_transaction_is_aborted_by_hand",
