@@ -12,8 +12,8 @@ PLACE = Path(__file__).with_name("results.jsonl")
 class Found:
     """What came out of a scope; `seconds` of CPU and `mib` at the most were measured; the rest is the same anywhere.
 
-    `promise` is the one that is broken, in a story of so many `steps` (0 where none is); `lacks` says what states would need more room for, where that made a scope
-    inconclusive. `sources` is a hash of what was explored.
+    `promise` is the one that is broken, in a story of so many `steps` (0 where none is); `lacks` says what states would
+    need more room for, where that made a scope inconclusive. `sources` is a hash of what was explored.
     """
 
     scope: str

@@ -16,6 +16,7 @@ FETCHES_IN_STEPS = transaction_scenario(
         "a_reader_gets_committed_records_only",
         "a_reader_misses_nothing_committed",
         "both_readers_agree",
+        "an_unrivalled_producer_is_never_fenced",
     ),
     sometimes=(
         "a_reader_skips_and_delivers",
@@ -220,7 +221,7 @@ SHORTENED_FOR_READERS = transaction_scenario(
     "waits for markers, and one that is dropped before it was read never comes.",
     (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)),),
     distinct=831,
-    always=ALWAYS,
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("a_reader_skips_and_delivers", "a_buffering_reader_holds_back"),
     readers=2,
     snapshots=1,

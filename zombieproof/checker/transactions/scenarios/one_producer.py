@@ -93,6 +93,7 @@ FIRST_SEQUENCE = transaction_scenario(
     "is given up, and copies overtake each other: what joins the transaction first has to begin with sequence 0.",
     (((Op.SEND_0, Op.SEND_0, Op.COMMIT),),),
     distinct=590,
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("a_transaction_commits", "a_transaction_aborts"),
     in_flight=2,
     leader_changes=1,

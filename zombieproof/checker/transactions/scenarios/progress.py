@@ -1,6 +1,6 @@
 """What has to happen some time, if all who can act do."""
 
-from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _ALL = (
@@ -36,6 +36,7 @@ ALL_COMES_TO_AN_END = transaction_scenario(
     "Whatever goes wrong, it goes wrong a few times only: then everything that was begun is decided, complete and "
     "visible, and the producer is not stuck.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("two_transactions_commit",),
     leads_to=_ALL,
     leader_changes=1,
