@@ -45,9 +45,17 @@ LONG = ("spark_partition_sink",)
 """A minute even so: `make reductions` sees that its verdicts are the same, `make deep` each of its states."""
 
 
-def small(scenario: Scenario, bounds: Mapping[str, int], least: int, most: int = 2_000, tried: int = 100) -> None:
+def small(
+    scenario: Scenario,
+    bounds: Mapping[str, int],
+    least: int,
+    most: int = 2_000,
+    tried: int = 100,
+    *,
+    with_mutants: bool = True,
+) -> None:
     """See in a small scope that nobody notices, under the rules of the scenario and of each mutant."""
-    for mutant in (None, *scenario.mutants):
+    for mutant in (None, *(scenario.mutants if with_mutants else ())):
         own = scenario.own_bounds({**(mutant.bounds if mutant else {}), **bounds})
         model, setup = scenario.model(own), scenario.setup(scenario.own_rules(mutant=mutant), own)
         for sort in model.sorts(setup):
@@ -55,9 +63,12 @@ def small(scenario: Scenario, bounds: Mapping[str, int], least: int, most: int =
             assert mutant is not None or count >= least
 
 
-@pytest.mark.sample("spark_two_phase_sink")
+def test_attempts_of_the_two_phase_sink_are_alike() -> None:
+    small(SCENARIOS["spark_two_phase_sink"], SPARK["spark_two_phase_sink"], 500, with_mutants=False)
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.deep] if name in LONG else []) for name in SPARK]
+    "name", [pytest.param(name, marks=[pytest.mark.deep if name in LONG else pytest.mark.slow]) for name in SPARK]
 )
 def test_sparks_attempts_and_partitions_are_alike(name: str) -> None:
     small(SCENARIOS[name], SPARK[name], 500)
