@@ -22,8 +22,8 @@ CHEAP = 30_000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
-    Returns 1 where something is not as it was, or breaks and is not known to, 2 for a folder that cannot be used, 3 where
-    a scope was not reached, 130 where somebody interrupted it: what was found until then stands.
+    Returns 1 where something is not as it was, or breaks and is not known to, 2 for a folder that cannot be used, 3
+    where a scope was not reached, 130 where somebody interrupted it: what was found until then stands.
     """
     given = _parsed(arguments)
     try:
