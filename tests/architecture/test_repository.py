@@ -32,6 +32,7 @@ GENERATED = {
     "docs/faults.md": "python -m tests.faults",
     "docs/histories.md": "python -m tests.traces.history",
     "docs/nightly.md": "make check-nightly",
+    "docs/engine-speed.md": "python benchmarks/engine.py --write docs/engine-speed.md",
     "docs/pipeline-speed.md": "python benchmarks/pipeline.py --write docs/pipeline-speed.md",
     "docs/reductions.md": "make reductions",
     "docs/results.md": "zombieproof verify --write-results",

@@ -55,6 +55,12 @@ RIVALS: Final = {
 }
 """Scenarios in which another producer takes the transactional id, and in how many steps it fences the first one."""
 
+ALIKE: Final = ("two_idempotent_producers",)
+"""Scenarios whose clients are alike, so that of two states that differ in who is who one is enough.
+
+The promise is about one of them and would tell them apart; it is judged here instead.
+"""
+
 
 def has_rivals(scenario: Scenario) -> bool:
     bounds = scenario.setup(scenario.own_rules(), scenario.bounds).bounds  # type: ignore[attr-defined]  # of transactions
@@ -84,6 +90,7 @@ def test_every_scenario_of_transactions_judges_the_promise_or_says_why_not() -> 
             "registered": has_registered(scenario),
             "rivals": scenario.name in RIVALS,
             "on purpose": scenario.name in ON_PURPOSE,
+            "alike": scenario.name in ALIKE,
         }
         assert sum(reasons.values()) == 1, (scenario.name, reasons)
         assert (scenario.name in RIVALS) == has_rivals(scenario), scenario.name
@@ -105,6 +112,11 @@ def test_the_faults_of_a_scenario_that_does_not_judge_it_do_not_allow_it(name: s
     nothing = {fault: 0 for fault in scenario.faults if fault in scenario.bounds}
     for fault, expected in ON_PURPOSE[name].items():
         assert steps(judged_alone(scenario, {**nothing, fault: scenario.bounds[fault]})) == expected, fault
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_where_clients_are_alike_it_is_kept_too(name: str) -> None:
+    assert judged_alone(SCENARIOS[name], {}).verdict == "holds"
 
 
 @pytest.mark.sample("kip98_takeover", "mutual_fencing")

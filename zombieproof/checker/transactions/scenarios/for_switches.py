@@ -48,7 +48,6 @@ TWO_IDEMPOTENT_PRODUCERS = transaction_scenario(
         "sequences_follow_each_other",
         "no_machine_leaves_its_table",
         "memory_is_the_fold_of_the_log",
-        "an_unrivalled_producer_is_never_fenced",
     ),
     sometimes=("two_batches_are_remembered",),
     ids=(-1, -1),
