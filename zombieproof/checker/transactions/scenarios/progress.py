@@ -62,6 +62,20 @@ ALL_COMES_TO_AN_END = transaction_scenario(
             without=("marker_waits_for_leader",),
         ),
         Mutant(
+            "an_end_that_is_judged_by_another_version_ends_nothing",
+            breaks="every_open_transaction_is_decided",
+            steps=9,
+            without=("end_by_request_version",),
+            bounds={"late": 1},
+        ),
+        Mutant(
+            "what_was_refused_is_pending_and_ends_nothing",
+            breaks="every_open_transaction_is_decided",
+            steps=9,
+            without=("refused_append_clears_pending",),
+            bounds={"unknown_appends": 1},
+        ),
+        Mutant(
             "an_abandoned_transaction_stays_open",
             breaks="every_open_transaction_is_decided",
             steps=19,
