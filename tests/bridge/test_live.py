@@ -142,7 +142,7 @@ def test_where_live_producers_differ_the_first_difference_is_told(scenario: str,
     assert breaks(scenario, mutant) in brokers_only.broken
 
 
-@pytest.mark.parametrize(("scenario", "mutant"), NO_LEVER_FOR)
+@pytest.mark.parametrize(("scenario", "mutant"), sorted(NO_LEVER_FOR))
 def test_what_there_is_no_lever_for_is_said_and_nothing_is_skipped(scenario: str, mutant: str) -> None:
     run = lived(scenario, mutant)
     assert (run.arrival, run.at, run.steps) == (Arrival.NO_LEVER, 0, ())
