@@ -159,9 +159,12 @@ class _Rewriter(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> ast.AST | None:
         if node.orelse:
             self.refuse(node, "a loop with else", "a flag")
-        if self.lengths.of(node.iter) == 0 or folding.is_empty(self.visit(node.iter)):
+        if self.lengths.of(node.iter) == 0:
             return None
-        return self.generic_visit(node)
+        over = self.visit(node.iter)
+        if folding.is_empty(over):
+            return None
+        return ast.For(self.visit(node.target), over, self.statements(node.body), [])
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
         test = self.visit(node.test)

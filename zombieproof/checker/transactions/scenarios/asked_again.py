@@ -4,6 +4,11 @@ from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _TRANSACTION = (Op.SEND_0, Op.COMMIT)
+_SEEN = (
+    "two_transactions_commit",
+    "a_commit_that_timed_out_is_decided",
+    "a_commit_that_nobody_heard_of_is_decided",
+)
 
 COMMIT_ASKED_AGAIN = transaction_scenario(
     "commit_asked_again",
@@ -14,11 +19,7 @@ COMMIT_ASKED_AGAIN = transaction_scenario(
     ((_TRANSACTION, _TRANSACTION),),
     distinct=9_373,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
-    sometimes=(
-        "two_transactions_commit",
-        "a_commit_that_timed_out_is_decided",
-        "a_commit_that_nobody_heard_of_is_decided",
-    ),
+    sometimes=_SEEN,
     may_abort=1,
     ends_timed_out=2,
     lost=1,
@@ -46,11 +47,7 @@ VERSION_1_ASKED_AGAIN = transaction_scenario(
     ((_TRANSACTION, _TRANSACTION),),
     distinct=8_590,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
-    sometimes=(
-        "two_transactions_commit",
-        "a_commit_that_timed_out_is_decided",
-        "a_commit_that_nobody_heard_of_is_decided",
-    ),
+    sometimes=_SEEN,
     changes={"transaction_version": 1},
     may_abort=1,
     ends_timed_out=2,
