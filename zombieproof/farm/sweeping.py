@@ -61,10 +61,10 @@ class Space:
         return (0,) * len(self.axes)
 
     def above(self, place: Place) -> Iterator[Place]:
-        """The places one step up, where a constant has another value that the scenario can have."""
+        """The places one step up, where a constant has its next value; not all of them need be legal."""
         for axis, values in enumerate(self.axes.values()):
             higher = (*place[:axis], place[axis] + 1, *place[axis + 1 :])
-            if higher[axis] < len(values) and self.is_legal(higher):
+            if higher[axis] < len(values):
                 yield higher
 
     def is_legal(self, place: Place) -> bool:
@@ -127,7 +127,7 @@ def space_of(scenario: Scenario, request: Request, values: Mapping[str, tuple[in
     space = Space(replace(scenario, sometimes=()), request, axes)
     if not values:
         # A fault that means something only beside a choice which the scenario does not make is none here.
-        possible = {next(_changed(space.lowest, place)) for place in space.above(space.lowest)}
+        possible = {next(_changed(space.lowest, place)) for place in space.above(space.lowest) if space.is_legal(place)}
         space = replace(space, axes={name: each for at, (name, each) in enumerate(axes.items()) if at in possible})
     rules, bounds = chosen(scenario, space.request_at(space.lowest))
     scenario.model(bounds)
@@ -189,13 +189,10 @@ class Swept:
         return [one for one in self.explored if one.space is space]
 
     def largest(self, space: Space) -> list[Explored]:
-        """Those that hold and are below none that holds."""
+        """Those that hold and are below none that holds; one step is enough, since all below what holds do."""
         holding = [one for one in self.of(space) if one.verdict == "holds"]
-        return [
-            one
-            for one in holding
-            if not any(one is not other and _is_below(one.place, other.place) for other in holding)
-        ]
+        covered = {lower for one in holding for lower in below(one.place)}
+        return [one for one in holding if one.place not in covered]
 
     def never_above(self, space: Space) -> dict[str, int | None]:
         """For each constant the greatest value in a combination that was explored to its end; None: there was none."""
@@ -248,6 +245,7 @@ class _Sweep:
     def __init__(self, spaces: Sequence[Space], explore: Explore, seconds: float) -> None:
         self.swept = Swept(spaces)
         self.explore, self.seconds = explore, seconds
+        self.compiling = 0.0
         self.counts: dict[tuple[int, Place], int] = {}
         self.rate = 0.0
         self.order = itertools.count()
@@ -262,7 +260,10 @@ class _Sweep:
                 if self._seconds_for(states) > self.seconds:
                     break
                 heapq.heappop(self.waiting)
-                if not self._explore(number, place):
+                began, self.compiling = time.perf_counter(), 0.0
+                goes_on = self._explore(number, place)
+                self.seconds -= time.perf_counter() - began - self.compiling
+                if not goes_on:
                     break
         except KeyboardInterrupt:
             self.swept.interrupted = True
@@ -273,13 +274,12 @@ class _Sweep:
     def _explore(self, number: int, place: Place) -> bool:
         """Explore a place; False if the sweep is to end."""
         space = self.swept.spaces[number]
-        began = time.perf_counter()
         checked = self.explore(space, place, self.seconds)
         if checked is None:
             self._wait(number, place)
             return False
         result = checked.result
-        self.seconds -= time.perf_counter() - began - result.compile_seconds
+        self.compiling = result.compile_seconds
         if result.interrupted:
             self._wait(number, place)
             self.swept.interrupted = True
@@ -295,7 +295,8 @@ class _Sweep:
             self.counts[number, place] = result.distinct
             self.rate = max(self.rate, result.distinct / max(result.seconds, 1e-3))
             for higher in space.above(place):
-                if all(self._leads_on(number, lower, higher) for lower in below(higher)):
+                # Whether it is legal takes longest to say: a setup is made for that.
+                if all(self._leads_on(number, lower, higher) for lower in below(higher)) and space.is_legal(higher):
                     self._wait(number, higher)
         return True
 
