@@ -110,7 +110,7 @@ def test_any_number_of_threads_finds_the_same(
     setup = house(most=4, forbidden_sum=forbidden)
     alone = facts(explore(careless, setup))
     monkeypatch.setattr(search.Search, "_worth", lambda *_: workers)
-    monkeypatch.setattr(search, "_LARGE_BUFFER", 1 << 10)
+    monkeypatch.setattr(search, "_SMALL_BUFFER", 1 << 10)
     assert facts(explore(careless, setup, workers=workers)) == alone
 
 

@@ -328,7 +328,6 @@ def test_any_number_of_threads_finds_the_same(
     assert alone.violated.actions is not None
     assert (len(alone.violated.actions), alone.violated.repeats_from, alone.distinct) == (18, 18, 343)
     monkeypatch.setattr(search.Search, "_worth", lambda *_: workers)
-    monkeypatch.setattr(search, "_LARGE_BUFFER", 1 << 10)
     threaded = explore(owing, setup, workers=workers)
     assert (threaded.violated, threaded.promises) == (alone.violated, alone.promises)
     assert (threaded.distinct, threaded.generated, threaded.depth) == (alone.distinct, alone.generated, alone.depth)

@@ -54,9 +54,12 @@ _KERNELS: Final = (
     "judged",
     "unfinished",
     "gather",
+    "turn_of",
+    "hand_over",
+    "settle",
     "run",
 )
-_OF_TABLES: Final = ("owner_of", "home_of", "next_bucket", "partition", "deduplicate")
+_OF_TABLES: Final = ("home_of", "next_bucket", "deduplicate")
 _OF_WALKS: Final = ("shuffled", "coprime")
 _PACKING: Final = ("pack_whole", "pack_row", "unpack_whole", "unpack_row", "unpack")
 _GLOBALS: Final = (
@@ -258,12 +261,15 @@ def _bind(source: _Source, scope: dict[str, Any]) -> None:
         "clear_words": intrinsics.clear_words,
         "copy_words": intrinsics.copy_words,
         "leading_zeros": intrinsics.leading_zeros,
+        "load_shared": intrinsics.load_shared,
         "load_word": intrinsics.load_word,
         "prefetch": intrinsics.prefetch,
         "add_weighed": intrinsics.add_weighed,
         "look_up": intrinsics.look_up,
         "note_changes": intrinsics.note_changes,
+        "store_shared": intrinsics.store_shared,
         "store_word": intrinsics.store_word,
+        "take_next": intrinsics.take_next,
         "trailing_zeros": intrinsics.trailing_zeros,
         "WORDS": words,
         "HEAD": packing.head_of(words),

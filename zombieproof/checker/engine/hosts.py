@@ -42,18 +42,19 @@ class CompiledHost:
             packed.view(self.engine.setup.padded).reshape(-1), trails.records, trails.words, np.zeros(shape, np.int64)
         )
         parents, actions = np.zeros(1, np.uint32), np.zeros(1, np.uint16)
-        prints, order, fresh = np.zeros(1, np.uint64), np.zeros(1, np.uint32), np.zeros(1, np.uint8)
+        prints, fresh = np.zeros(1, np.uint64), np.zeros(1, np.uint8)
         changes = np.zeros((1, words_of_bits(self.engine.state.padded.itemsize // 8)), np.uint64)
-        self._out = Candidates(self._states, prints, parents, actions, order, fresh, changes)
+        self._out = Candidates(self._states, prints, parents, actions, fresh, changes)
         packed, units = np.zeros(1, np.uint8), np.zeros((1, 2), np.int64)
         self._parents = Parents(self._states, packed, units)
         self._kept = Kept(self._states.words, packed, units, prints, parents, actions)
-        self._table = np.zeros((k.REGIONS, 1), np.uint64), np.zeros(k.REGIONS, np.int64)
+        self._slots = k.Slots(np.zeros((k.REGIONS, 1), np.uint64), np.zeros(k.REGIONS, np.int64))
         self._state = np.zeros(k.PLACES, np.int64)
 
     def _call(self, phase: int, state: bytes) -> bytes:
         self._states.words[0] = np.frombuffer(state, np.uint64)
-        self.engine.call(phase, self._parents, self._out, self._kept, *self._table, self.around, self._state)
+        way = k.Way(self._parents, self._out, self.around, self._state)
+        self.engine.call(phase, (way,) * k.WAYS, self._kept, self._slots, self._state)
         after: bytes = self._states.words.tobytes()
         return after
 

@@ -53,6 +53,46 @@ def add_weighed(typingctx: Any, low: Any, high: Any, new: Any, old: Any, key_low
     return types.UniTuple(types.uint64, 2)(low, high, new, old, key_low, key_high), codegen
 
 
+def _place_of(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
+    return builder.gep(context.make_array(kind)(context, builder, array).data, [place])
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def take_next(typingctx: Any, array: Any, place: Any) -> Any:
+    """Add 1 to an int64 that several threads count with, and return what it was."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _place_of(context, builder, signature.args[0], *arguments)
+        return builder.atomic_rmw("add", pointer, I64(1), "acq_rel")
+
+    return types.int64(array, types.int64), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def load_shared(typingctx: Any, array: Any, place: Any) -> Any:
+    """Return an int64 that another thread may write, and see all that it wrote before (acquire)."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(_place_of(context, builder, signature.args[0], *arguments), "acquire", 8)
+
+    return types.int64(array, types.int64), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def store_shared(typingctx: Any, array: Any, place: Any, value: Any) -> Any:
+    """Write an int64 for other threads; who sees it sees all that was written before (release)."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _place_of(context, builder, signature.args[0], *arguments[:2])
+        builder.store_atomic(arguments[2], pointer, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64), codegen
+
+
 @intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
 def trailing_zeros(typingctx: Any, word: Any) -> Any:
     """Return how many zeros a uint64 that is not 0 ends with."""

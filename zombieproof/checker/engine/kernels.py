@@ -4,16 +4,15 @@ These functions are never called as they stand. `engine` compiles copies in whic
 gives" are bound to the lowered functions of a model and to its sizes. All counters of a call live in `tally`, an
 int64 array (`places`).
 
-A batch goes through three phases that share nothing. *Expand* turns parents into candidates: successors with their
-fingerprints, in the order of parent and action. *Deduplicate* (`looking_up`) keeps of each fingerprint the first
-candidate in order, if the table does not hold it yet. *Gather* writes what was kept to the next level and judges
-promises. Several threads expand different parents, deduplicate different regions of the table, and gather different
-candidates.
+A batch goes through three phases. *Expand* turns parents into candidates: successors with their fingerprints, in the
+order of parent and action. *Deduplicate* (`looking_up`) keeps of each fingerprint the first candidate in order, if the
+table does not hold it yet. *Gather* writes what was kept to the next level and judges promises. Several threads expand
+different parents at once, which is most of the work; the rest they do one after the other.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,9 +20,12 @@ from zombieproof.checker.engine.fingerprints import fingerprint, moved, scattere
 from zombieproof.checker.engine.intrinsics import (
     clear_words,
     copy_words,
+    load_shared,
+    store_shared,
+    take_next,
     trailing_zeros,
 )
-from zombieproof.checker.engine.looking_up import deduplicate, partition
+from zombieproof.checker.engine.looking_up import deduplicate
 from zombieproof.checker.engine.places import (
     ACTIVE,
     ALWAYS,
@@ -35,6 +37,7 @@ from zombieproof.checker.engine.places import (
     CULPRIT,
     DEDUPLICATE,
     DONE,
+    ENDED,
     EXPAND,
     FILL,
     FIRST,
@@ -47,9 +50,13 @@ from zombieproof.checker.engine.places import (
     LAST,
     LIMIT,
     MAX_BOUNDS,
-    OWNERS,
+    NEVER,
+    NEXT,
+    OLDEST,
     PARENT,
+    PENDING,
     POSITION,
+    RENEWED,
     RESULT,
     RUN,
     SIGN,
@@ -59,11 +66,14 @@ from zombieproof.checker.engine.places import (
     STEP,
     STOPPED,
     TABLE_FULL,
+    TURN,
     UNFINISHED,
     UNIT,
     UNITS,
     UNPACK,
+    VERSION,
     VIOLATED,
+    WAITING,
     WITNESSES,
 )
 
@@ -130,6 +140,8 @@ def unpack(parents: Any, tally: Any) -> None:
     raise NotImplementedError
 
 
+LOOKS: Final = 200_000
+"""How often a thread looks whether its turn has come before it lets others run: some hundred microseconds."""
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -184,8 +196,6 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     tally[PARENT] = parent
     tally[FOUND] = found
     tally[POSITION] = tally[FRESH] = 0
-    if tally[OWNERS] > 1:
-        partition(out, tally)
 
 
 def worth(state: Any, setup: Any, part: Any) -> Any:
@@ -306,43 +316,107 @@ def list_judged(tally: Any) -> None:
     tally[place] = -1
 
 
-def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, tally: Any) -> int:
-    """Take parents through all three phases, one small buffer after the other; the caller helps and calls again."""
+def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
+    """Take units of a batch through all three phases, beside other threads; the caller helps and calls again.
+
+    Units are taken in their order and expanded at once, by whoever is free. What comes after is done by one thread at a
+    time, in the order of the units: so everything is found as one thread alone would find it. Whose turn has not come
+    expands another unit, while one of its `ways` is free.
+    """
+    mine = ways[0].tally
     while True:
-        if tally[STAGE] == EXPAND:
-            if tally[UNFINISHED] >= 0:
-                return STOPPED
-            if tally[PARENT] >= tally[LAST]:
-                if tally[UNIT] >= tally[UNITS]:
+        place = -1
+        if mine[PENDING] > 0:
+            oldest = mine[OLDEST]
+            way = ways[oldest]
+            if way.tally[STAGE] == EXPAND:
+                place = oldest
+            else:
+                has_to_wait = mine[PENDING] == len(ways) or load_shared(common, NEXT) >= common[UNITS]
+                answer = settle(way, kept, slots, common, LOOKS if has_to_wait else 1)
+                if answer == DONE:
+                    if way.tally[PARENT] >= way.tally[LAST]:
+                        mine[OLDEST] = (oldest + 1) % len(ways)
+                        mine[PENDING] -= 1
+                        store_shared(common, TURN, way.tally[UNIT])
+                    continue
+                if answer != WAITING or has_to_wait:
+                    return answer
+        if place < 0:
+            unit = take_next(common, NEXT)
+            if unit >= common[UNITS]:
+                if mine[PENDING] == 0:
                     return DONE
-                unpack(parents, tally)
-            expand(parents.states, out, around, tally)
-            tally[STAGE] = DEDUPLICATE
-        if tally[STAGE] == DEDUPLICATE:
-            if not deduplicate(out, table, used, tally):
-                return TABLE_FULL
-            tally[STAGE] = GATHER
-        if tally[STAGE] == GATHER:
-            if kept.parents.shape[0] - tally[FILL] < tally[FRESH]:
-                return BLOCK_FULL
-            if kept.packed.shape[0] - tally[BYTES] < tally[FRESH] * MOST_BYTES:
-                return BLOCK_FULL
-            if not gather(out, kept, around, tally):
-                return STOPPED
-            tally[GENERATED] += tally[FOUND]
-            tally[STAGE] = EXPAND
+                continue
+            if mine[PENDING] == 0:
+                mine[OLDEST] = 0
+            place = (mine[OLDEST] + mine[PENDING]) % len(ways)
+            mine[PENDING] += 1
+            ways[place].tally[STAGE] = EXPAND
+            ways[place].tally[UNIT] = unit
+            ways[place].tally[UNITS] = unit + 1
+            unpack(ways[place].parents, ways[place].tally)
+        way = ways[place]
+        expand(way.parents.states, way.out, way.around, way.tally)
+        way.tally[STAGE] = DEDUPLICATE
 
 
-def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, tally: Any) -> int:
+def settle(way: Any, kept: Any, slots: Any, common: Any, looks: Any) -> int:
+    """Look candidates up, keep and judge what is new, if the turn of their unit comes before so many looks."""
+    tally = way.tally
+    if tally[STAGE] == DEDUPLICATE:
+        answer = turn_of(common, tally, looks)
+        if answer != DONE:
+            return answer
+        if not deduplicate(way.out, slots.table, slots.used, tally):
+            return TABLE_FULL
+        tally[STAGE] = GATHER
+    hand_over(common, tally)
+    if kept.parents.shape[0] - tally[FILL] < tally[FRESH]:
+        return BLOCK_FULL
+    if kept.packed.shape[0] - tally[BYTES] < tally[FRESH] * MOST_BYTES:
+        return BLOCK_FULL
+    is_done = gather(way.out, kept, way.around, tally)
+    hand_over(tally, common)
+    if is_done:
+        tally[GENERATED] += tally[FOUND]
+        tally[STAGE] = EXPAND
+    if not is_done or tally[UNFINISHED] >= 0:
+        store_shared(common, ENDED, 1)
+        return STOPPED
+    return DONE
+
+
+def turn_of(common: Any, tally: Any, looks: Any) -> int:
+    """Wait a while for the turn of the unit that was expanded, the one before `tally[UNIT]`: DONE when it has come."""
+    for _ in range(looks):
+        if load_shared(common, TURN) == tally[UNIT] - 1:
+            return DONE if common[VERSION] == tally[VERSION] else RENEWED
+        if load_shared(common, ENDED) == 1:
+            return NEVER
+    return WAITING
+
+
+def hand_over(one: Any, other: Any) -> None:
+    """Give what is kept so far, and which promises are still judged, to another tally."""
+    other[FILL] = one[FILL]
+    other[INDEX] = one[INDEX]
+    other[BYTES] = one[BYTES]
+    for promise in range(PROMISES):
+        other[ACTIVE + promise] = one[ACTIVE + promise]
+
+
+def engine(phase: int, ways: Any, kept: Any, slots: Any, common: Any) -> int:
     """The one way into compiled code, so that a model is compiled once; `phase` says which loop."""
     if phase == RUN:
-        return run(parents, out, kept, table, used, around, tally)
+        return run(ways, kept, slots, common)
+    parents, out, around, tally = ways[0]
     if phase == EXPAND:
         expand(parents.states, out, around, tally)
     elif phase == UNPACK:
         unpack(parents, tally)
     elif phase == DEDUPLICATE:
-        if not deduplicate(out, table, used, tally):
+        if not deduplicate(out, slots.table, slots.used, tally):
             return TABLE_FULL
     elif phase == GATHER:
         if not gather(out, kept, around, tally):

@@ -1,4 +1,4 @@
-"""The table of fingerprints, as compiled code looks things up in it: whose region, which bucket, what is new.
+"""The table of fingerprints, as compiled code looks things up in it: which region, which bucket, what is new.
 
 Compiled with a model like `kernels`. `storage.Table` owns its memory and lets it grow.
 """
@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from zombieproof.checker.engine.intrinsics import look_up, prefetch, trailing_zeros
-from zombieproof.checker.engine.places import BUCKET, FOUND, FRESH, OWNERS, POSITION, REGION_BITS, REGIONS, STARTS
+from zombieproof.checker.engine.places import BUCKET, FOUND, FRESH, POSITION, REGION_BITS
 
 REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
 AHEAD: Final = 24
@@ -19,29 +19,6 @@ HALF_BITS: Final = np.uint64(32)
 _NONE = np.uint64(0)
 FULL_BUCKET: Final = (1 << BUCKET) - 1
 SLOTS_OF_BUCKET: Final = np.uint64(BUCKET)
-
-
-def owner_of(mark: Any, owners: Any) -> Any:
-    """Return the thread that owns the region of a fingerprint."""
-    return (mark >> REGION_SHIFT) % owners
-
-
-def partition(out: Any, tally: Any) -> None:
-    """Sort the candidates by owner, each owner's in the order they have."""
-    owners = np.uint64(tally[OWNERS])
-    for owner in range(REGIONS + 1):
-        tally[STARTS + owner] = 0
-    for candidate in range(tally[FOUND]):
-        tally[STARTS + 1 + np.int64(owner_of(out.prints[candidate], owners))] += 1
-    for owner in range(REGIONS):
-        tally[STARTS + 1 + owner] += tally[STARTS + owner]
-    for candidate in range(tally[FOUND]):
-        place = STARTS + np.int64(owner_of(out.prints[candidate], owners))
-        out.order[tally[place]] = candidate
-        tally[place] += 1
-    for owner in range(REGIONS, 0, -1):
-        tally[STARTS + owner] = tally[STARTS + owner - 1]
-    tally[STARTS] = 0
 
 
 def home_of(mark: Any, width: Any) -> Any:
@@ -56,20 +33,18 @@ def next_bucket(bucket: Any, width: Any) -> Any:
 
 
 def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
-    """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
+    """Mark the candidates that are new; False where a region has to grow first."""
     found = tally[FOUND]
-    alone = tally[OWNERS] == 1
     width = np.uint64(table.shape[1])
     limit = table.shape[1] * 13 // 16
     position = tally[POSITION]
     ready = position
     while position < found:
         while ready < found and ready < position + AHEAD:
-            mark = out.prints[ready if alone else np.int64(out.order[ready])]
+            mark = out.prints[ready]
             prefetch(table, mark >> REGION_SHIFT, home_of(mark, width))
             ready += 1
-        candidate = position if alone else np.int64(out.order[position])
-        mark = out.prints[candidate]
+        mark = out.prints[position]
         region = mark >> REGION_SHIFT
         bucket = home_of(mark, width)
         seen = look_up(table, region, bucket, mark)
@@ -82,10 +57,10 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
                 return False
             table[region, bucket + np.uint64(trailing_zeros(np.uint64(seen >> BUCKET)))] = mark
             used[region] += 1
-            out.fresh[candidate] = 1
+            out.fresh[position] = 1
             tally[FRESH] += 1
         else:
-            out.fresh[candidate] = 0
+            out.fresh[position] = 0
         position += 1
     tally[POSITION] = position
     return True

@@ -23,7 +23,7 @@ class States(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """What expand writes: states, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), candidates by owner.
+    """What expand writes: states, fingerprints (n,), parents (n,) and actions (n,).
 
     `changes` (n, words / 64) says in bits which words differ from the parent's. Deduplicate writes `fresh` (n,), 1 for
     what is new.
@@ -33,7 +33,6 @@ class Candidates(NamedTuple):
     prints: Any
     parents: Any
     actions: Any
-    order: Any
     fresh: Any
     changes: Any
 
@@ -47,6 +46,13 @@ class Parents(NamedTuple):
     states: States
     packed: Any
     units: Any
+
+
+class Slots(NamedTuple):
+    """Fingerprints: `table` (regions, slots) of uint64, 0 where nothing is, and of each region how many are `used`."""
+
+    table: Any
+    used: Any
 
 
 class Kept(NamedTuple):
@@ -72,6 +78,20 @@ class Surroundings(NamedTuple):
     coverage: Any
 
 
+class Way(NamedTuple):
+    """A way of a unit through the phases: where its parents are unpacked, its candidates, what a step needs, counters.
+
+    Each thread has `WAYS` of them.
+    """
+
+    parents: Parents
+    out: Candidates
+    around: Surroundings
+    tally: Any
+
+
+WAYS: Final = 2
+
 # --- places in `tally` ------------------------------------------------------------------------------------------------
 
 PARENT: Final = 0  # next parent to expand, of those that are unpacked
@@ -80,8 +100,8 @@ BASE: Final = 2  # index in the level of parent 0
 STAGE: Final = 3
 FOUND: Final = 4  # candidates in the buffer
 FIRST: Final = 5  # parent of the first candidate in the buffer
-POSITION: Final = 6  # next candidate to deduplicate, or its place in `order`
-OWNERS: Final = 7  # number of threads that deduplicate
+POSITION: Final = 6  # next candidate to deduplicate
+VERSION: Final = 7  # how often the table has grown in this batch
 FRESH: Final = 9  # candidates kept of the buffer
 FILL: Final = 10  # next free row of the next level's block
 INDEX: Final = 11  # index in the next level of the next row
@@ -104,9 +124,14 @@ BYTES: Final = 27  # next free byte of the next level's block
 WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
 ACTIVE: Final = 128  # for each promise: 0 not judged, ALWAYS, SOMETIMES or AT_REST
 BOUNDS: Final = 224  # for each code of bound_hit: how many states
-STARTS: Final = 256  # for each owner: where its candidates start in `order`; REGIONS + 1 places
-JUDGED: Final = 324  # the promises that are judged in every state, then -1
-PLACES: Final = 424
+JUDGED: Final = 256  # the promises that are judged in every state, then -1
+# Only in the tally that all threads of a batch share: what they write at once lies in cache lines of its own.
+NEXT: Final = 360  # next unit to be taken
+TURN: Final = 368  # the unit whose candidates are looked up, kept and judged now
+ENDED: Final = 376  # 1 when nobody has a turn any more
+PLACES: Final = 384
+OLDEST: Final = 8  # in the tally of the first way of a thread: the way that has been expanded first, of ...
+PENDING: Final = 28  # ... so many that wait for their turn
 MAX_PROMISES: Final = 96
 MAX_BOUNDS: Final = 32
 ALWAYS: Final = 1
@@ -128,10 +153,13 @@ DONE: Final = 0
 TABLE_FULL: Final = 1
 BLOCK_FULL: Final = 2
 STOPPED: Final = 3
+WAITING: Final = 4  # for a turn that does not come soon
+RENEWED: Final = 5  # another thread has let the table grow
+NEVER: Final = 6  # its turn does not come any more: another thread has stopped
 
 MOST_SEED: Final = (1 << 32) - 1  # of random walks
 
 REGION_BITS: Final = 6
 REGIONS: Final = 1 << REGION_BITS
 BUCKET: Final = 8  # slots of the table that are compared at once: a cache line
-MOST_THREADS: Final = REGIONS  # each deduplicates regions of its own
+MOST_THREADS: Final = 64

@@ -83,8 +83,9 @@ class RecordingSearch(Search):
         self.notes: list[Noted] = []
         self.noted_bytes = 0
 
-    def _alone(self, block: Block, first: int, last: int) -> int:
-        """Take parents through the phases, and note them between the first two."""
+    def _explored(self, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None, threads: int) -> None:
+        """Take parents through the phases, and note them between the first two, by one thread: all notes in order."""
+        del executor, threads
         place = self._places[0]
         while first < last and not self.stopped:
             there = self._unpacked(block, first, last, place)
@@ -98,7 +99,6 @@ class RecordingSearch(Search):
                 while self._call(k.DEDUPLICATE, block, self._small, tally) == k.TABLE_FULL:
                     self.make_room()
                 self._gather(block, tally)
-        return 0
 
     def _gather(self, block: Block, tally: Any) -> None:
         kept, fresh = self._small.kept, int(tally[k.FRESH])
@@ -110,7 +110,8 @@ class RecordingSearch(Search):
         answer = self._call(k.GATHER, block, self._small, tally)
         self._fill, self._bytes = int(tally[k.FILL]), int(tally[k.BYTES])
         if answer == k.STOPPED:
-            self._stop(block, self._small, tally, self._places[0])
+            self._places[0].tally = tally
+            self._stop(block, self._places[0])
         else:
             tally[k.GENERATED] += tally[k.FOUND]
         self._merge(tally)

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import time
-from collections import deque
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Final
 
 import numpy as np
 
 from zombieproof.checker.engine import places as k
-from zombieproof.checker.engine.batches import Filled, Place, Share, taken
+from zombieproof.checker.engine.batches import Place
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.model import Kind
 from zombieproof.checker.engine.origins import origins
-from zombieproof.checker.engine.places import Parents, Surroundings
+from zombieproof.checker.engine.places import Parents, Slots, Surroundings, Way
 from zombieproof.checker.engine.storage import MIB, Block, Buffer, Levels, Memory, Part, Shelf, Table
 
 JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, "at_rest": k.AT_REST, "leads_to": 0}
 """What `tally` says of a promise that is judged, state by state."""
 
 _BATCH_SECONDS: Final = 0.1
-_BATCH_BYTES: Final = 16 * MIB
 _WORTH_A_THREAD_SECONDS: Final = 0.0025
-_CALL_SECONDS: Final = 20e-6
-_PIECES_PER_THREAD: Final = 4
 _SMALL_BUFFER: Final = MIB // 4
-_LARGE_BUFFER: Final = MIB
-_PARENTS: Final = MIB // 2
 _FIRST_BATCH: Final = 64
 BLOCK_ROWS: Final = 1 << 16
 BLOCK_BYTES: Final = MIB
@@ -72,9 +64,8 @@ class Search:
         self.stopped = False
         self.distinct = self.generated = self.depth = 0
         self._before = 0
-        self._buffers: deque[Buffer] = deque()
-        self._places = [self._place(0)]
-        self._idle: deque[Place] = deque()
+        self.common = self._tally()
+        self._places: list[Place] = []
         self._parts: list[Part] = []
         self._fill = self._bytes = 0
         self._seen: dict[int, tuple[int, int]] = {}
@@ -87,6 +78,7 @@ class Search:
     def begin(self) -> None:
         """Make level 0 of the initial state. The first call of the engine: it compiles, or loads from the cache."""
         self._small = self.shelf.buffer(_SMALL_BUFFER, BLOCK_ROWS, BLOCK_BYTES)
+        self._places.append(self._place(self._small))
         self.batch = (_NO_BLOCK, 0, 0)
         self.levels.blocks.append([])
         self._places[0].parents.words[0] = self._small.out.states.words[0] = np.frombuffer(self.initial, np.uint64)
@@ -124,7 +116,7 @@ class Search:
                 last = block.behind(first, self._batch)
                 self.batch = (block, first, last)
                 parents = int(block.units[last, 1] - block.units[first, 1])
-                threads = min(workers, self._worth(parents)) if executor else 1
+                threads = min(workers, last - first, self._worth(parents)) if executor else 1
                 self._timed(threads, block, first, last, executor)
                 left -= parents
                 first = last
@@ -135,9 +127,6 @@ class Search:
             self.done_with(block)
         self.settle()
         self.depth += bool(self.levels.blocks[-1])
-
-    def look_at(self, place: Place, buffer: Buffer, tally: Any) -> None:
-        """See what parents that are unpacked have just been expanded to."""
 
     def bring(self, block: Block) -> None:
         """Have the states of a block in memory."""
@@ -189,153 +178,128 @@ class Search:
         return tally
 
     def _worth(self, parents: int) -> int:
-        """How many threads the work on so many parents is worth.
-
-        Each thread marks its fingerprints in the buffers of all, so that calls grow with the square of the threads, and
-        calls are made one at a time. Half the time of a batch may go into them.
-        """
-        work = parents * self._seconds_per_parent
-        shared = math.isqrt(int(work / 2 / (_PIECES_PER_THREAD * _CALL_SECONDS)))
-        return max(1, min(int(work / _WORTH_A_THREAD_SECONDS), shared))
+        """How many threads the work on so many parents is worth."""
+        return max(1, int(parents * self._seconds_per_parent / _WORTH_A_THREAD_SECONDS))
 
     def _timed(self, threads: int, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None) -> None:
         """Run a batch and adapt the size of the next: short enough for Ctrl-C, long enough to be worth a call."""
         began = time.perf_counter()
-        if executor and threads > 1:
-            size = self._threaded(block, first, last, executor, threads)
-        else:
-            size = self._alone(block, first, last)
+        self._explored(block, first, last, executor, threads)
         seconds = time.perf_counter() - began
         parents = int(block.units[last, 1] - block.units[first, 1])
         self._seconds_per_parent = sum(self._spent) / parents
         self._spent.clear()
-        if seconds > _BATCH_SECONDS or size > _BATCH_BYTES:
+        if seconds > _BATCH_SECONDS:
             self._batch = max(_FIRST_BATCH, self._batch // 2)
-        elif seconds < _BATCH_SECONDS / 2 and size < _BATCH_BYTES // 2 and parents >= self._batch:
+        elif seconds < _BATCH_SECONDS / 2 and parents >= self._batch:
             self._batch *= 2
 
-    # --- one thread ---
+    # --- threads ---
 
-    def _alone(self, block: Block, first: int, last: int) -> int:
-        tally = self._tally()
-        tally[k.UNIT], tally[k.UNITS], tally[k.BLOCK], tally[k.STAGE] = first, last, block.base, k.EXPAND
-        answer = k.TABLE_FULL
-        while answer not in (k.DONE, k.STOPPED):
-            if answer == k.BLOCK_FULL:
-                self._close()
-                self._into_block(BLOCK_ROWS)
-            tally[k.FILL], tally[k.BYTES] = self._fill, self._bytes
-            answer = self._call(k.RUN, block, self._small, tally)
-            self._fill, self._bytes = int(tally[k.FILL]), int(tally[k.BYTES])
-            if answer == k.TABLE_FULL:
-                self.make_room()
-        if answer == k.STOPPED and tally[k.STAGE] == k.GATHER:
-            self._stop(block, self._small, tally, self._places[0])
-        self._merge(tally)
-        return 0
+    def _explored(self, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None, threads: int) -> None:
+        """Take some units through all phases, by one thread or several."""
+        common = self.common = self._tally()
+        common[k.FILL], common[k.BYTES] = self._fill, self._bytes
+        common[k.NEXT], common[k.TURN], common[k.UNITS] = first, first, last
+        while len(self._places) < threads * k.WAYS:
+            self._places.append(self._place(Buffer(self.shelf.candidates(_SMALL_BUFFER), self._small.kept)))
+        at_work = [self._places[first : first + k.WAYS] for first in range(0, threads * k.WAYS, k.WAYS)]
+        if executor and threads > 1:
+            answers = [executor.submit(self._work, block, places) for places in at_work]
+            wait(answers)
+            found = [answer.result() for answer in answers]
+        else:
+            found = [self._work(block, places) for places in at_work]
+        self._fill, self._bytes = int(common[k.FILL]), int(common[k.BYTES])
+        for places, answer in zip(at_work, found, strict=True):
+            self._end(block, places, answer)
 
-    # --- several threads ---
+    def _work(self, block: Block, places: list[Place]) -> int:
+        """Take units until there are none left, or nobody takes any more; returns DONE, STOPPED or NEVER.
 
-    def _threaded(self, block: Block, first: int, last: int, executor: ThreadPoolExecutor, threads: int) -> int:
-        cuts = np.unique(np.linspace(first, last, _PIECES_PER_THREAD * threads + 1).astype(int)).tolist()
-        pieces = list(itertools.pairwise(cuts))
-        filled = [
-            one for some in executor.map(lambda piece: self._expand(block, threads, *piece), pieces) for one in some
-        ]
-        for number, one in enumerate(filled):
-            if one.tally[k.UNFINISHED] >= 0:
-                for behind in filled[number + 1 :]:
-                    self._uncount_filled(block, behind, 0, self._idle[-1])
-                    self._buffers.append(behind.buffer)
-                del filled[number + 1 :]
-                break
-        self._deduplicate(block, filled, executor, threads)
-        index = self.distinct - self._before
-        for one in filled:
-            one.tally[k.FILL], one.tally[k.BYTES], one.tally[k.INDEX] = 0, 0, index
-            index += int(one.tally[k.FRESH])
-        place = self._idle[-1]
-        answers = executor.map(lambda one: self._call(k.GATHER, block, one.buffer, one.tally), filled)
-        self._close()
-        for one, answer in zip(filled, list(answers), strict=True):
-            if self.stopped:
-                self._uncount_filled(block, one, 0, place)
-                continue
-            self._parts.append(one.buffer.part(int(one.tally[k.FILL]), int(one.tally[k.BYTES])))
-            if answer == k.STOPPED:
-                self._unpacked(block, *one.units, place)
-                self._stop(block, one.buffer, one.tally, place)
-            else:
-                one.tally[k.GENERATED] = one.tally[k.FOUND]
-            self._merge(one.tally)
-        self._into_block(BLOCK_ROWS)
-        self._buffers.extend(one.buffer for one in filled)
-        return sum(int(one.tally[k.FOUND]) for one in filled) * self.engine.state.padded.itemsize
+        What goes wrong with a unit is raised when its turn has come, and only if nothing ends the search before.
+        """
+        for place in places:
+            place.tally = self._tally()
+            place.tally[k.BLOCK] = block.base
+        mine, fault, unit = places[0].tally, None, 0
+        try:
+            while True:
+                for place in places:
+                    place.tally[k.VERSION] = self.common[k.VERSION]
+                try:
+                    answer = self._run(block, places)
+                except IndexError as error:
+                    mine[k.PENDING] -= 1
+                    failing = places[(mine[k.OLDEST] + mine[k.PENDING]) % k.WAYS]
+                    fault, unit = error, int(failing.tally[k.UNIT]) - 1
+                    self.common[k.NEXT] = self.common[k.UNITS]
+                    continue
+                if answer in (k.TABLE_FULL, k.BLOCK_FULL):
+                    self._help(answer)
+                elif answer == k.WAITING:
+                    time.sleep(0)
+                elif answer != k.RENEWED:
+                    break
+            if fault is not None and answer == k.DONE and self._has_turn(unit):
+                raise fault
+        except BaseException:
+            self.common[k.ENDED] = 1
+            raise
+        return answer
 
-    def _expand(self, block: Block, owners: int, first: int, last: int) -> list[Filled]:
-        """Expand some units into as many buffers as they need."""
-        filled = []
-        place = taken(self._idle) or self._one_more()
-        is_finished = True
-        while first < last and is_finished:
-            there = self._unpacked(block, first, last, place)
-            units = first, int(there[k.UNIT])
-            parent, rows, first = 0, int(there[k.LAST]), units[1]
-            while parent < rows and is_finished:
-                buffer = taken(self._buffers) or self.shelf.buffer(_LARGE_BUFFER)
-                tally = self._tally()
-                tally[k.PARENT], tally[k.LAST], tally[k.BASE] = parent, rows, there[k.BASE]
-                tally[k.OWNERS] = owners
-                self._call(k.EXPAND, block, buffer, tally, place)
-                self.look_at(place, buffer, tally)
-                parent = int(tally[k.PARENT])
-                is_finished = tally[k.UNFINISHED] < 0
-                filled.append(Filled(buffer, tally, units))
-        self._idle.append(place)
-        return filled
-
-    def _deduplicate(self, block: Block, filled: list[Filled], executor: ThreadPoolExecutor, owners: int) -> None:
-        """Let each thread mark what is new in its regions of the table, and grow the table while one has to wait."""
-        shares = [Share(owner, self._tally()) for owner in range(owners)]
-        for share in shares:
-            share.tally[k.OWNERS] = owners
-        while not all(list(executor.map(lambda share: self._share(block, filled, share), shares))):
+    def _help(self, answer: int) -> None:
+        """Make room in the table or in the block, by the thread that has the turn."""
+        if answer == k.TABLE_FULL:
             self.make_room()
-        for i, one in enumerate(filled):
-            one.tally[k.FRESH] = sum(share.fresh[i] for share in shares)
+            self.common[k.VERSION] += 1
+        elif answer == k.BLOCK_FULL:
+            self._fill, self._bytes = int(self.common[k.FILL]), int(self.common[k.BYTES])
+            self._close()
+            self._into_block(BLOCK_ROWS)
+            self.common[k.FILL] = self.common[k.BYTES] = 0
+
+    def _has_turn(self, unit: int) -> bool:
+        """Wait for the turn of a unit; False if another thread stops before."""
+        while self.common[k.TURN] < unit:
+            if self.common[k.ENDED]:
+                return False
+            time.sleep(0)
+        return True
+
+    def _end(self, block: Block, places: list[Place], answer: int) -> None:
+        """Take what a thread has found in a batch; what it has expanded and nobody has settled was never there."""
+        mine = places[0].tally
+        pending = [places[(mine[k.OLDEST] + i) % k.WAYS] for i in range(mine[k.PENDING])]
+        for place in places:
+            place.tally[k.INDEX] = self.common[k.INDEX]
+        if answer == k.STOPPED:
+            stopped = pending.pop(0)
+            if stopped.tally[k.STAGE] == k.GATHER:
+                self._stop(block, stopped)
+        for place in pending:
+            self._uncount(block, place, 0)
+            place.tally[k.UNFINISHED] = -1
+        for place in places:
+            self._merge(place.tally)
 
     def make_room(self) -> None:
         """Let the table take more fingerprints; raises OutOfMemory."""
         self.table.grow(self.engine.rehash)
 
-    def _share(self, block: Block, filled: list[Filled], share: Share) -> bool:
-        while share.buffer < len(filled):
-            one = filled[share.buffer]
-            share.tally[k.FOUND] = one.tally[k.STARTS + share.owner + 1]
-            share.tally[k.POSITION] = max(share.tally[k.POSITION], one.tally[k.STARTS + share.owner])
-            if self._call(k.DEDUPLICATE, block, one.buffer, share.tally) == k.TABLE_FULL:
-                return False
-            share.fresh.append(int(share.tally[k.FRESH]))
-            share.tally[k.FRESH] = share.tally[k.POSITION] = 0
-            share.buffer += 1
-        return True
-
     # --- what a call needs and leaves ---
 
-    def _one_more(self) -> Place:
-        place = self._place(_PARENTS)
-        self._places.append(place)
-        return place
-
-    def _place(self, size: int) -> Place:
+    def _place(self, buffer: Buffer) -> Place:
         trail = np.zeros((1, self.engine.trail.padded.itemsize // 8), np.uint64)
-        shape = tuple(max(1, count) for count in self.engine.model.coverage)
         records = trail.view(self.engine.trail.padded).reshape(-1)
-        return Place(Surroundings(self.setup, records, trail, np.zeros(shape, np.int64)), self.shelf.scratch(size))
+        return Place(Surroundings(self.setup, records, trail, self._no_coverage()), self.shelf.scratch(0), buffer)
+
+    def _no_coverage(self) -> Any:
+        return np.zeros(tuple(max(1, count) for count in self.engine.model.coverage), np.int64)
 
     def _tally(self) -> Any:
         tally = np.zeros(k.PLACES, np.int64)
-        tally[k.OWNERS] = tally[k.SIGN] = 1
+        tally[k.SIGN] = 1
         tally[k.VIOLATED] = tally[k.UNFINISHED] = -1
         tally[k.WITNESSES : k.WITNESSES + k.MAX_PROMISES] = -1
         tally[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = self.active
@@ -345,34 +309,39 @@ class Search:
 
     def _call(self, phase: int, block: Block, buffer: Buffer, tally: Any, place: Place | None = None) -> int:
         place = place or self._places[0]
-        parents = Parents(place.parents, block.packed, block.units)
-        table, used = self.table.slots, self.table.used
+        way = Way(Parents(place.parents, block.packed, block.units), buffer.out, place.around, tally)
+        return self._timed_call(phase, (way,) * k.WAYS)
+
+    def _run(self, block: Block, places: list[Place]) -> int:
+        ways = (
+            Way(Parents(each.parents, block.packed, block.units), each.buffer.out, each.around, each.tally)
+            for each in places
+        )
+        return self._timed_call(k.RUN, tuple(ways))
+
+    def _timed_call(self, phase: int, ways: tuple[Way, ...]) -> int:
+        slots = Slots(self.table.slots, self.table.used)
         began = _thread_seconds()
-        answer = self.engine.call(phase, parents, buffer.out, buffer.kept, table, used, place.around, tally)
-        if phase != k.DEDUPLICATE:
-            # There, what threads cost each other is more than the work: it must not seem worth even more threads.
-            self._spent.append(_thread_seconds() - began)
+        answer = self.engine.call(phase, ways, self._small.kept, slots, self.common)
+        self._spent.append(_thread_seconds() - began)
         return answer
 
-    def _stop(self, block: Block, buffer: Buffer, tally: Any, place: Place) -> None:
-        """End at the candidate at which gathering stopped; its parents are unpacked at `place`."""
+    def _stop(self, block: Block, place: Place) -> None:
+        """End at the candidate at which gathering stopped; its parents are unpacked at its place."""
+        tally = place.tally
         self.stopped = True
         self.depth += 1
         tally[k.UNFINISHED] = -1  # a parent that is unfinished stands behind those whose successors are gathered
         last = int(tally[k.CULPRIT]) + 1
         tally[k.GENERATED] += last
-        self._uncount(block, buffer, tally, last, place)
+        self._uncount(block, place, last)
 
-    def _uncount_filled(self, block: Block, filled: Filled, skip: int, place: Place) -> None:
-        self._unpacked(block, *filled.units, place)
-        self._uncount(block, filled.buffer, filled.tally, skip, place)
-
-    def _uncount(self, block: Block, buffer: Buffer, tally: Any, skip: int, place: Place) -> None:
-        """Take back the coverage of all candidates of a buffer but the first `skip`; their parents are unpacked."""
-        again = self._tally()
+    def _uncount(self, block: Block, place: Place, skip: int) -> None:
+        """Take back the coverage of all candidates at a place but the first `skip`; their parents are unpacked."""
+        tally, again = place.tally, self._tally()
         again[k.PARENT], again[k.LAST], again[k.BASE] = tally[k.FIRST], tally[k.PARENT], tally[k.BASE]
         again[k.SKIP], again[k.SIGN] = skip, -1
-        self._call(k.EXPAND, block, buffer, again, place)
+        self._call(k.EXPAND, block, place.buffer, again, place)
 
     def _merge(self, tally: Any) -> None:
         """Add the counters of a call, and keep what it found out about promises."""
@@ -395,4 +364,4 @@ class Search:
     @property
     def coverage(self) -> Any:
         """Counts of moves by machine, state and event, over all threads."""
-        return sum(place.around.coverage for place in self._places)
+        return sum((place.around.coverage for place in self._places), self._no_coverage())

@@ -206,7 +206,8 @@ class SpillingSearch(Search):
             here = np.flatnonzero((out.parents[:found] == culprit[0]) & (out.actions[:found] == culprit[1]))
             if len(here):
                 self.generated += int(here[0]) + more
-                self._uncount(block, self._small, tally, int(here[0]) + more, place)
+                place.tally = tally
+                self._uncount(block, place, int(here[0]) + more)
                 return True
             self.generated += found
         return False

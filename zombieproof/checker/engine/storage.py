@@ -263,28 +263,29 @@ class Shelf:
         return Block(base, fill, origins(parents, actions, self._actions), packed, units)
 
     def buffer(self, size: int, more_rows: int = 0, more_bytes: int = 0) -> Buffer:
-        """Return a buffer for candidates of about `size` bytes, with room for the successors of at least one parent.
-
-        It keeps all that it takes, and so many rows and bytes more.
-        """
-        rows = max(64, size // self._dtype.itemsize) + self._actions + 2
-        parts = words_of_bits(self._dtype.itemsize // 8)
-        self._memory.check(rows * (self._dtype.itemsize + 19 + 8 * parts), "a buffer for successors")
-        out = Candidates(
-            self.states(rows),
-            np.zeros(rows, np.uint64),
-            np.zeros(rows, np.uint32),
-            np.zeros(rows, np.uint16),
-            np.zeros(rows, np.uint32),
-            np.zeros(rows, np.uint8),
-            np.zeros((rows, parts), np.uint64),
-        )
+        """Return a buffer for candidates (`candidates`), which keeps all of them, and so many rows and bytes more."""
+        out = self.candidates(size)
+        rows = len(out.prints)
         packed = np.empty(rows * most_bytes(self._words) + more_bytes, np.uint8)
         rows += more_rows
         units = np.zeros((rows // unit_rows(self._words) + 1, 2), np.int64)
         last = np.zeros((1, self._words), np.uint64)
         prints, parents, actions = (np.empty(rows, kind) for kind in (np.uint64, np.uint32, np.uint16))
         return Buffer(out, Kept(last, packed, units, prints, parents, actions))
+
+    def candidates(self, size: int) -> Candidates:
+        """Return room for candidates of about `size` bytes, and for the successors of at least one parent."""
+        rows = max(64, size // self._dtype.itemsize) + self._actions + 2
+        parts = words_of_bits(self._dtype.itemsize // 8)
+        self._memory.check(rows * (self._dtype.itemsize + 15 + 8 * parts), "a buffer for successors")
+        return Candidates(
+            self.states(rows),
+            np.zeros(rows, np.uint64),
+            np.zeros(rows, np.uint32),
+            np.zeros(rows, np.uint16),
+            np.zeros(rows, np.uint8),
+            np.zeros((rows, parts), np.uint64),
+        )
 
 
 @dataclass(slots=True)
