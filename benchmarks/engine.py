@@ -4,16 +4,18 @@
     python benchmarks/engine.py --profile zombie_takeover
 
 The graph is two-phase commit with N resource managers. The peers' sources are our own and lie beside this file, in
-``two_phase_commit/``: C by hand, plain and with prefetch; Promela for Spin, depth first and without its reduction; Rust
-for Stateright, breadth first on one thread. Every one of them has to report the number of states that the graph has, or
-else its row is an error, and so is the exit code. Ours is the command as users run it, a whole process with its start,
-from a warm cache. Peers are compiled first, optimised, and that is not counted. All take turns in each round; medians
-are printed, with the spread. Bytes of a state are those of the whole process at its peak, divided by all states. The
-protocol itself is only ours: `zombie_takeover`, and with ``--large`` the same with bounds that make it many times
-larger. For a first look: ``--managers 7 --rounds 1 --peers``.
+``two_phase_commit/``: C by hand, plain and with prefetch; Promela for Spin, depth first and without its reduction;
+Rust for Stateright, breadth first on one thread; TLA+ for TLC, breadth first with one worker. Every one of them has
+to report the number of states that the graph has, or else its row is an error, and so is the exit code. Ours is the
+command as users run it, a whole process with its start, from a warm cache. Peers are compiled first, optimised, and
+that is not counted. All take turns in each round; medians are printed, with the spread. Bytes of a state are those of
+the whole process at its peak, divided by all states. The protocol itself is only ours: `zombie_takeover`, and with
+``--large`` the same with bounds that make it many times larger. For a first look: ``--managers 7 --rounds 1
+--peers``.
 
-Needed for peers: gcc; spin and gcc; cargo. What is missing is named as missing. ``--profile`` says where the time of
-one exploration goes (``python benchmarks/engine_profile.py SCENARIO [ROUNDS] [BOUNDS]``).
+Needed for peers: gcc; spin and gcc; cargo; java, and TLC's classes in TLC_CLASSPATH (tla2tools.jar). What is missing
+is named as missing. ``--profile`` says where the time of one exploration goes (``python benchmarks/engine_profile.py
+SCENARIO [ROUNDS] [BOUNDS]``).
 """
 
 import argparse
@@ -38,6 +40,7 @@ DISTINCT = {4: 1_568, 5: 8_832, 6: 50_816, 7: 296_448, 8: 1_745_408, 9: 10_340_3
 """Resource managers -> distinct states, as published for TLC's TwoPhase and pinned by the tests of the engine."""
 PROGRAM = "import sys; from zombieproof.cli import main; sys.exit(main())"
 SPIN = "Spin, depth first"
+TLC = "TLC, breadth first"
 PLAIN_C = "C by hand"
 TAKEOVER = 7_506_469
 LARGE = "lost=2,doubled=2"
@@ -181,6 +184,22 @@ def stateright(managers: int) -> Subject:
     return Subject("Stateright, breadth first", make, _counted(r"^(\d+) distinct"))
 
 
+def tlc(managers: int) -> Subject:
+    """TLA+ with TLC."""
+
+    def make(folder: Path) -> list[str]:
+        classes = os.environ.get("TLC_CLASSPATH", "")
+        if not classes:
+            raise Missing("TLC_CLASSPATH does not say where tla2tools.jar is")
+        shutil.copy(SOURCES / "TwoPhaseCommit.tla", folder)
+        lines = "SPECIFICATION Spec", f"CONSTANT N = {managers}", "INVARIANT Agreed", "CHECK_DEADLOCK FALSE"
+        (folder / "TwoPhaseCommit.cfg").write_text("\n".join(lines) + "\n")
+        flags = "-XX:+UseParallelGC", "-cp", classes
+        return [tool("java"), *flags, "tlc2.TLC", "-workers", "1", "TwoPhaseCommit"]
+
+    return Subject(TLC, make, _tlc_states)
+
+
 def ours(name: str, scenario: str, bounds: str, *options: str) -> Subject:
     """The command of this program; it is run once with the least faults, so that its cache is warm."""
 
@@ -215,6 +234,12 @@ def _spin_states(said: str) -> int:
     return _counted(r"^\s*(\d+) states, stored")(said)
 
 
+def _tlc_states(said: str) -> int:
+    if "No error has been found" not in said:
+        raise Wrong(f"TLC found an error, or did not go to the end: {_last(said)}")
+    return _counted(r"generated, (\d+) distinct states found, 0 states left")(said)
+
+
 def _ours(said: str) -> int:
     try:
         [found] = json.loads(said[said.index("{") :])["scenarios"]
@@ -233,6 +258,7 @@ def on_two_phase_commit(managers: int) -> list[Subject]:
         by_hand(managers, "prefetch"),
         spin(managers),
         stateright(managers),
+        tlc(managers),
         *ours_in_each_way(scenario, bounds),
     ]
 
@@ -288,6 +314,7 @@ TITLES = (
     "spread:",
     "of Spin:",
     "of C:",
+    "of TLC:",
     "seconds:",
     "most MiB:",
     "bytes/state:",
@@ -304,7 +331,7 @@ def rows_of(rows: Sequence[Row]) -> list[tuple[str, ...]]:
             f"{statistics.median(run.user for run in row.runs):.2f}",
             f"{row.rate:.2f}",
             f"{row.rates[0]:.2f}-{row.rates[-1]:.2f}",
-            *(f"{row.rate / rates[base]:.2f}" if base in rates else "" for base in (SPIN, PLAIN_C)),
+            *(f"{row.rate / rates[base]:.2f}" if base in rates else "" for base in (SPIN, PLAIN_C, TLC)),
             f"{statistics.median(run.seconds for run in row.runs):.2f}",
             f"{(peak := max(run.peak_mib for run in row.runs)):,.0f}",
             f"{peak * 2**20 / row.distinct:,.0f}",
