@@ -10,7 +10,18 @@ from typing import Any, Final
 import numpy as np
 
 from zombieproof.checker.engine.intrinsics import look_up, prefetch, trailing_zeros
-from zombieproof.checker.engine.places import BUCKET, FOUND, FRESH, OWNERS, POSITION, REGION_BITS, REGIONS, STARTS
+from zombieproof.checker.engine.places import (
+    BUCKET,
+    FOUND,
+    FRESH,
+    OWNERS,
+    POSITION,
+    QUEUED,
+    RECENT,
+    REGION_BITS,
+    REGIONS,
+    STARTS,
+)
 
 REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
 AHEAD: Final = 24
@@ -18,6 +29,7 @@ HALF: Final = np.uint64((1 << 32) - 1)
 HALF_BITS: Final = np.uint64(32)
 _NONE = np.uint64(0)
 FULL_BUCKET: Final = (1 << BUCKET) - 1
+LAST_RECENT: Final = np.uint64(RECENT - 1)
 SLOTS_OF_BUCKET: Final = np.uint64(BUCKET)
 
 
@@ -44,6 +56,20 @@ def partition(out: Any, tally: Any) -> None:
     tally[STARTS] = 0
 
 
+def queue(out: Any, candidate: Any, mark: Any, queued: Any) -> Any:
+    """Have a candidate looked up, unless its fingerprint is among those seen last; returns how many are to be.
+
+    Most of what is not new was seen a moment ago: that is told here, and the table is not asked, of which little is in
+    the caches of the processor.
+    """
+    place = (mark >> HALF_BITS) & LAST_RECENT
+    out.fresh[np.uint64(candidate)] = 0
+    out.order[np.uint64(queued)] = candidate
+    is_recent = out.recent[place] == mark
+    out.recent[place] = mark
+    return queued if is_recent else queued + 1
+
+
 def home_of(mark: Any, width: Any) -> Any:
     """Return the first slot of the bucket to look at for a fingerprint in a region of `width`: its low half, scaled."""
     return (((mark & HALF) * (width // SLOTS_OF_BUCKET)) >> HALF_BITS) * SLOTS_OF_BUCKET
@@ -56,19 +82,18 @@ def next_bucket(bucket: Any, width: Any) -> Any:
 
 
 def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
-    """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
-    found = tally[FOUND]
-    alone = tally[OWNERS] == 1
+    """Mark what is new of the candidates in `order`, all or one owner's; False where a region has to grow first."""
+    found = tally[QUEUED] if tally[OWNERS] == 1 else tally[FOUND]
     width = np.uint64(table.shape[1])
     limit = table.shape[1] * 13 // 16
     position = tally[POSITION]
     ready = position
     while position < found:
         while ready < found and ready < position + AHEAD:
-            mark = out.prints[ready if alone else np.int64(out.order[ready])]
+            mark = out.prints[np.uint64(out.order[np.uint64(ready)])]
             prefetch(table, mark >> REGION_SHIFT, home_of(mark, width))
             ready += 1
-        candidate = position if alone else np.int64(out.order[position])
+        candidate = np.uint64(out.order[np.uint64(position)])
         mark = out.prints[candidate]
         region = mark >> REGION_SHIFT
         bucket = home_of(mark, width)

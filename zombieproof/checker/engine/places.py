@@ -16,17 +16,23 @@ def words_of_bits(count: int) -> int:
 
 
 class States(NamedTuple):
-    """Rows of states: `words` (n, WORDS) of uint64 and `records` (n,), the same memory."""
+    """Rows of states: `words` (n, WORDS) of uint64 and `records` (n,), the same memory.
+
+    `weights` (n, 2) of uint64, of rows that are expanded: what `fingerprints.weight` says of each. There are
+    none of rows that are written as they are.
+    """
 
     words: Any
     records: Any
+    weights: Any
 
 
 class Candidates(NamedTuple):
-    """What expand writes: states, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), candidates by owner.
+    """What expand writes: states, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), what is looked up.
 
     `changes` (n, words / 64) says in bits which words differ from the parent's. Deduplicate writes `fresh` (n,), 1 for
-    what is new.
+    what is new. `order` has the candidates by owner; of a single one those that are not in `recent` (RECENT,), the
+    fingerprints that were seen last: all of them are in the table, or stand before in `order`.
     """
 
     states: States
@@ -36,6 +42,7 @@ class Candidates(NamedTuple):
     order: Any
     fresh: Any
     changes: Any
+    recent: Any
 
 
 class Parents(NamedTuple):
@@ -82,6 +89,7 @@ FOUND: Final = 4  # candidates in the buffer
 FIRST: Final = 5  # parent of the first candidate in the buffer
 POSITION: Final = 6  # next candidate to deduplicate, or its place in `order`
 OWNERS: Final = 7  # number of threads that deduplicate
+QUEUED: Final = 8  # of a single owner: how many candidates are in `order`
 FRESH: Final = 9  # candidates kept of the buffer
 FILL: Final = 10  # next free row of the next level's block
 INDEX: Final = 11  # index in the next level of the next row
@@ -105,7 +113,7 @@ WITNESSES: Final = 32  # for each promise: index in the next level of its first 
 ACTIVE: Final = 128  # for each promise: 0 not judged, ALWAYS, SOMETIMES or AT_REST
 BOUNDS: Final = 224  # for each code of bound_hit: how many states
 STARTS: Final = 256  # for each owner: where its candidates start in `order`; REGIONS + 1 places
-JUDGED: Final = 324  # the promises that are judged in every state, then -1
+JUDGED: Final = 324  # the promises that are judged in every state, as bits; two words
 PLACES: Final = 424
 MAX_PROMISES: Final = 96
 MAX_BOUNDS: Final = 32
@@ -133,5 +141,6 @@ MOST_SEED: Final = (1 << 32) - 1  # of random walks
 
 REGION_BITS: Final = 6
 REGIONS: Final = 1 << REGION_BITS
+RECENT: Final = 1 << 12  # fingerprints
 BUCKET: Final = 8  # slots of the table that are compared at once: a cache line
 MOST_THREADS: Final = REGIONS  # each deduplicates regions of its own

@@ -57,7 +57,7 @@ class Search:
         self.memory = memory
         self.max_states = max_states
         self.table = Table(memory)
-        self.shelf = Shelf(memory, engine.state.padded, engine.model.actions)
+        self.shelf = Shelf(memory, engine.state.padded, engine.model.actions, self.table.recent)
         self.setup = np.frombuffer(bytearray(engine.setup.pack(setup)), np.uint64).view(engine.setup.padded).reshape(-1)
         self.initial = engine.state.pack(engine.model.initial(setup))
         self.levels = Levels()

@@ -17,7 +17,16 @@ import psutil
 
 from zombieproof.checker.engine.origins import Origins, StoredOrigins, origins
 from zombieproof.checker.engine.packing import most_bytes, unit_rows
-from zombieproof.checker.engine.places import BUCKET, REGION_BITS, REGIONS, Candidates, Kept, States, words_of_bits
+from zombieproof.checker.engine.places import (
+    BUCKET,
+    RECENT,
+    REGION_BITS,
+    REGIONS,
+    Candidates,
+    Kept,
+    States,
+    words_of_bits,
+)
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10
@@ -108,6 +117,7 @@ class Table:
         self._area = memory.area(REGIONS * FIRST_SLOTS * 8)
         self.slots: Any = np.frombuffer(self._area, np.uint64).reshape(REGIONS, FIRST_SLOTS)
         self.used = np.zeros(REGIONS, np.int64)
+        self.recent = np.zeros(RECENT, np.uint64)
 
     def grow(self, rehash: Any) -> None:
         """Make every region larger, one by one, giving back old pages: the peak is the new table and one old region.
@@ -141,6 +151,7 @@ class Table:
         """Forget all fingerprints, and keep the size."""
         self.slots[:] = 0
         self.used[:] = 0
+        self.recent[:] = 0
 
     def _give_back(self, first: int, last: int) -> None:
         """Give the pages back that end between two places of the old table."""
@@ -230,20 +241,22 @@ class Buffer:
 class Shelf:
     """Makes blocks and buffers for states of one layout."""
 
-    def __init__(self, memory: Memory, dtype: np.dtype[np.void], actions: int) -> None:
+    def __init__(self, memory: Memory, dtype: np.dtype[np.void], actions: int, recent: Any) -> None:
         self._memory = memory
         self._dtype = dtype
         self._actions = actions
+        self._recent = recent
         self._words = dtype.itemsize // 8
 
-    def states(self, rows: int) -> States:
-        """Return `rows` zeroed states."""
+    def states(self, rows: int, weighed: int = 0) -> States:
+        """Return `rows` zeroed states, with room for the weights of the first `weighed`."""
         words = self._memory.pages((rows, self._words), np.uint64)
-        return States(words, words.view(self._dtype).reshape(-1))
+        return States(words, words.view(self._dtype).reshape(-1), np.zeros((weighed, 2), np.uint64))
 
     def scratch(self, size: int) -> States:
         """Return room for parents of about `size` bytes, for at least a unit."""
-        return self.states(max(unit_rows(self._words), size // self._dtype.itemsize))
+        rows = max(unit_rows(self._words), size // self._dtype.itemsize)
+        return self.states(rows, rows)
 
     def block(self, base: int, parts: list[Part]) -> Block:
         """Make a block of parts that follow each other; raises OutOfMemory."""
@@ -276,8 +289,9 @@ class Shelf:
             np.zeros(rows, np.uint32),
             np.zeros(rows, np.uint16),
             np.zeros(rows, np.uint32),
-            np.zeros(rows, np.uint8),
+            np.zeros(rows + 8, np.uint8),
             np.zeros((rows, parts), np.uint64),
+            self._recent,
         )
         packed = np.empty(rows * most_bytes(self._words) + more_bytes, np.uint8)
         rows += more_rows
