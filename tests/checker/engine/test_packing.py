@@ -9,6 +9,7 @@ import pytest
 
 from zombieproof.checker.engine import intrinsics, packing, places
 from zombieproof.checker.engine.compilation import entry, part
+from zombieproof.checker.engine.compiled import keys
 from zombieproof.checker.engine.places import Parents, States
 
 SIZES = (1, 2, 3, 7, 8, 9, 16, 63, 64, 65, 71, 130)
@@ -43,6 +44,7 @@ def unpack_units(parents: Any, tally: Any) -> None:
 
 
 INTRINSICS = (
+    "add_weighed",
     "clear_words",
     "copy_words",
     "leading_zeros",
@@ -64,6 +66,7 @@ def packer(request: pytest.FixtureRequest) -> Packer:
         "HEAD": packing.head_of(words),
         "PARTS": places.words_of_bits(words),
         "IS_WHOLE": packing.is_whole(words),
+        "KEYS": keys(words),
     }
     for name in ("pack_whole", "pack_row", "unpack_whole", "unpack_row"):
         scope[name] = part(types.FunctionType(getattr(packing, name).__code__, scope), checked=False)
@@ -83,7 +86,8 @@ def there_and_back(packer: Packer, units: list[Any], room: int) -> tuple[Any, in
         row += len(unit)
     table = np.array([*begins, (place, row)], np.int64)
     scratch = np.full((room, packer.words), 0x5555, np.uint64)
-    parents = Parents(States(scratch, scratch), packed, table)
+    weights = np.zeros((room, 2), np.uint64)
+    parents = Parents(States(scratch, scratch, weights), packed, table)
     tally = np.zeros(places.PLACES, np.int64)
     found: list[Any] = []
     tally[places.UNITS], tally[places.BLOCK] = len(units), 1000
@@ -91,7 +95,16 @@ def there_and_back(packer: Packer, units: list[Any], room: int) -> tuple[Any, in
         packer.unpack(parents, tally)
         assert int(tally[places.BASE]) == 1000 + sum(map(len, found))
         found.append(scratch[: tally[places.LAST]].copy())
+        if not packing.is_whole(packer.words):
+            assert weights[: tally[places.LAST]].tolist() == [weight_of(row) for row in found[-1].tolist()]
     return np.concatenate(found), place
+
+
+def weight_of(row: list[int]) -> list[int]:
+    """The sum of the words, each times its key, and of the last key: its low and its high half."""
+    *own, last = (int(low) | int(high) << 64 for low, high in keys(len(row)))
+    total = last + sum(word * key for word, key in zip(row, own, strict=True))
+    return [total % 2**64, total >> 64 & 2**64 - 1]
 
 
 @pytest.mark.parametrize("kind", ["random", "sparse", "zeros", "ones", "alternating"])

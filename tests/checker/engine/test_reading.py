@@ -13,7 +13,7 @@ from zombieproof.checker.engine.hosts import CompiledHost
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.checker.engine.model import Model, Promise
-from zombieproof.checker.engine.reading import names_said, words_of_leaves, words_read
+from zombieproof.checker.engine.reading import names_said, readers_of_words, words_of_leaves, words_read
 from zombieproof.checker.engine.sources import plain_function
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.model import TRANSACTIONS
@@ -70,6 +70,15 @@ def test_words_are_those_of_the_leaves_on_whose_paths_all_names_are_said() -> No
     assert expected
     assert set(np.flatnonzero(bits).tolist()) == expected
     assert len(words_of_leaves(layout)) == len(list(layout.paths()))
+
+
+def test_each_word_names_the_promises_that_read_it() -> None:
+    reads = np.zeros((70, 2), np.uint64)
+    reads[0, 0], reads[3, 1], reads[69, 0], reads[69, 1] = 1 << 5, 1 << 2, 1 << 5 | 1, 1 << 63
+    readers = readers_of_words(reads)
+    assert readers.shape == (128, 2)
+    named = {word: [int(bits) for bits in readers[word]] for word in np.flatnonzero(readers.any(axis=1)).tolist()}
+    assert named == {0: [0, 1 << 5], 5: [1, 1 << 5], 66: [1 << 3, 0], 127: [0, 1 << 5]}
 
 
 @pytest.mark.parametrize("holds", [says_heaps])

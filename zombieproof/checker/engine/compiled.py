@@ -40,16 +40,14 @@ from zombieproof.checker.engine.lowering import Lowering, LoweringError, frozen,
 from zombieproof.checker.engine.model import Malformed, Model
 from zombieproof.checker.engine.sources import plain_function
 
+_WEIGHING: Final = ("weight", "scattered", "fingerprint", "moved")
 _KERNELS: Final = (
-    "weight",
-    "scattered",
-    "fingerprint",
-    "moved",
     "worth",
     "ample",
     "mark_successors",
     "expand",
-    "may_differ",
+    "flags_of",
+    "asked",
     "list_judged",
     "judged",
     "unfinished",
@@ -59,7 +57,7 @@ _KERNELS: Final = (
     "settle",
     "run",
 )
-_OF_TABLES: Final = ("home_of", "next_bucket", "deduplicate")
+_OF_TABLES: Final = ("queue", "home_of", "next_bucket", "deduplicate")
 _OF_WALKS: Final = ("shuffled", "coprime")
 _PACKING: Final = ("pack_whole", "pack_row", "unpack_whole", "unpack_row", "unpack")
 _GLOBALS: Final = (
@@ -81,6 +79,7 @@ _SOURCES: Final = (
 )
 _OF_GRAPHS: Final = ("owed_in", "sum_up")
 _PARTS: Final = (
+    (fingerprints, _WEIGHING),
     (packing, _PACKING),
     (looking_up, _OF_TABLES),
     (kernels, _KERNELS),
@@ -271,6 +270,7 @@ def _bind(source: _Source, scope: dict[str, Any]) -> None:
         "store_word": intrinsics.store_word,
         "take_next": intrinsics.take_next,
         "trailing_zeros": intrinsics.trailing_zeros,
+        "word_of": intrinsics.word_of,
         "WORDS": words,
         "HEAD": packing.head_of(words),
         "PARTS": places.words_of_bits(words),
@@ -282,7 +282,8 @@ def _bind(source: _Source, scope: dict[str, Any]) -> None:
         "ACTION_PARTS": places.words_of_bits(model.actions),
         "PROMISES": len(model.promises),
         "KEYS": keys(words),
-        "READS": reading.words_read(model, lowering.lowered, state),
+        "READERS": reading.readers_of_words(reading.words_read(model, lowering.lowered, state)),
+        "PROMISE_PARTS": places.words_of_bits(len(model.promises)),
         "EVERYTHING": reading.every_word(state),
         "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
         "CLUSTERS": len(model.followed.clusters),

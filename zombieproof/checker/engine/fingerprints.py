@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from zombieproof.checker.engine.intrinsics import add_weighed, note_changes, trailing_zeros
+from zombieproof.checker.engine.intrinsics import add_weighed, note_changes, trailing_zeros, word_of
 
 WORDS: int = 1
 KEYS: Any = ((1, 1),)
@@ -36,7 +36,7 @@ def weight(words: Any, row: Any) -> Any:
     """
     low, high = np.uint64(KEYS[WORDS, 0]), np.uint64(KEYS[WORDS, 1])
     for word in range(WORDS):
-        low, high = add_weighed(low, high, words[row, word], _NO, KEYS[word, 0], KEYS[word, 1])
+        low, high = add_weighed(low, high, word_of(words, row, word, WORDS), _NO, KEYS[word, 0], KEYS[word, 1])
     return low, high
 
 
@@ -54,15 +54,17 @@ def fingerprint(words: Any, row: Any) -> Any:
 
 
 def moved(weighed: Any, changes: Any, place: Any, words: Any, row: Any, others: Any, other: Any) -> Any:
-    """Return the weight of a row by that of another, and note in `changes[place]` in which words they differ."""
-    note_changes(changes, place, words, row, others, other, WORDS)
+    """Return the weight of a row by that of another; where there are many, note in `changes` which words differ."""
     if WORDS <= FEW_WORDS:
         return weight(words, row)
+    note_changes(changes, place, words, row, others, other, WORDS)
     low, high = weighed
     for part in range(changes.shape[1]):
         left = changes[place, part]
         while left != 0:
             word = 64 * part + trailing_zeros(left)
-            low, high = add_weighed(low, high, words[row, word], others[other, word], KEYS[word, 0], KEYS[word, 1])
+            new, old = word_of(words, row, word, WORDS), word_of(others, other, word, WORDS)
+            key = np.uint64(word)
+            low, high = add_weighed(low, high, new, old, KEYS[key, 0], KEYS[key, 1])
             left &= left - _ONE
     return low, high

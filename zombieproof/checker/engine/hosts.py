@@ -44,7 +44,7 @@ class CompiledHost:
         parents, actions = np.zeros(1, np.uint32), np.zeros(1, np.uint16)
         prints, fresh = np.zeros(1, np.uint64), np.zeros(1, np.uint8)
         changes = np.zeros((1, words_of_bits(self.engine.state.padded.itemsize // 8)), np.uint64)
-        self._out = Candidates(self._states, prints, parents, actions, fresh, changes)
+        self._out = Candidates(self._states, prints, parents, actions, parents, fresh, changes, prints)
         packed, units = np.zeros(1, np.uint8), np.zeros((1, 2), np.int64)
         self._parents = Parents(self._states, packed, units)
         self._kept = Kept(self._states.words, packed, units, prints, parents, actions)
@@ -157,4 +157,4 @@ def difference(layout: Layout, expected: bytes, found: bytes) -> str:
 def rows_of(dtype: np.dtype[np.void], count: int = 1) -> States:
     """Return so many rows of zeros."""
     words = np.zeros((count, dtype.itemsize // 8), np.uint64)
-    return States(words, words.view(dtype).reshape(-1))
+    return States(words, words.view(dtype).reshape(-1), np.zeros((count, 2), np.uint64))

@@ -215,6 +215,21 @@ def look_up(typingctx: Any, table: Any, row: Any, bucket: Any, mark: Any) -> Any
 
 
 @intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def word_of(typingctx: Any, array: Any, row: Any, word: Any, words: Any) -> Any:
+    """Return `array[row, word]` of a C-contiguous array of uint64 with `words` columns, a literal; none is negative."""
+    del typingctx
+    if not isinstance(words, types.IntegerLiteral):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.add(builder.mul(arguments[1], I64(words.literal_value)), arguments[2])
+        return builder.load(builder.gep(view.data, [place]), align=8)
+
+    return types.uint64(array, types.int64, types.int64, words), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
 def replace(typingctx: Any, verdict: Any, name: Any, value: Any) -> Any:
     """Return a NamedTuple with the field `name` replaced; `name` is a literal."""
     del typingctx

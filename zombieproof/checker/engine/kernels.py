@@ -16,16 +16,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from zombieproof.checker.engine.fingerprints import fingerprint, moved, scattered, weight
+from zombieproof.checker.engine.fingerprints import FEW_WORDS, fingerprint, moved, scattered
 from zombieproof.checker.engine.intrinsics import (
     clear_words,
     copy_words,
     load_shared,
+    load_word,
     store_shared,
     take_next,
     trailing_zeros,
+    word_of,
 )
-from zombieproof.checker.engine.looking_up import deduplicate
+from zombieproof.checker.engine.looking_up import deduplicate, queue
 from zombieproof.checker.engine.places import (
     ACTIVE,
     ALWAYS,
@@ -56,6 +58,7 @@ from zombieproof.checker.engine.places import (
     PARENT,
     PENDING,
     POSITION,
+    QUEUED,
     RENEWED,
     RESULT,
     RUN,
@@ -80,15 +83,17 @@ from zombieproof.checker.engine.places import (
 # --- what the model gives ---------------------------------------------------------------------------------------------
 
 WORDS: int = 1
+PARTS: int = 1
 TRAIL_WORDS: int = 1
 UNIT_ROWS: int = 1
 MOST_BYTES: int = 1
 ACTIONS: int = 1
 ACTION_PARTS: int = 1
 PROMISES: int = 0
+PROMISE_PARTS: int = 1
 FAULTS: Any = (0,)
-READS: Any = ((1,),)
-"""For each promise: which words of a state it may read, as bits."""
+READERS: Any = ((1,),)
+"""For each word of a state, and for those that it has not: which promises may read it, as bits."""
 EVERYTHING: Any = ((1,),)
 """One row: all words of a state."""
 CLUSTERS: int = 0
@@ -151,44 +156,44 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     parent = tally[PARENT]
     last = tally[LAST]
     base = tally[BASE]
-    skip = tally[SKIP]
-    sign = tally[SIGN]
+    skip, sign = tally[SKIP], tally[SIGN]
     room = out.prints.shape[0] - ACTIONS - 1
     setup = around.setup[0]
     trail = around.trail[0]
     found = 0
     tally[FIRST] = parent
-    before = parent
-    weighed = weight(parents.words, parent)
+    tally[QUEUED] = 0
     while parent < last and found <= room:
         if bound_hit(parents.records[parent], setup) == 0:
             first = found
             only = ample(parents.records[parent], setup)
             while True:
-                copy_words(out.states.words, found, parents.words, parent, WORDS)
+                has_gone = True
                 is_at_rest = True
                 for part in range(ACTION_PARTS):
                     left = worth(parents.records[parent], setup, part)
                     while left != 0:
                         action = 64 * part + trailing_zeros(left)
                         left &= left - _ONE
+                        if only >= 0 and CLUSTER_OF[action] != only:
+                            continue
+                        if has_gone:  # an action that is not enabled has left the copy of the parent as it was
+                            copy_words(out.states.words, found, parents.words, parent, WORDS)
                         clear_words(around.trail_words, 0, TRAIL_WORDS)
-                        belongs = only < 0 or CLUSTER_OF[action] == only
-                        if belongs and step(out.states.records[found], action, setup, trail):
+                        has_gone = step(out.states.records[found], action, setup, trail)
+                        if has_gone:
                             is_at_rest = is_at_rest and FAULTS[action] == 1
                             if found >= skip:
                                 count_moves(trail, around.coverage, sign)
                             normalise(out.states.records[found], setup)
-                            out.parents[found] = base + parent
-                            out.actions[found] = action
+                            out.parents[np.uint64(found)] = base + parent
+                            out.actions[np.uint64(found)] = action
                             found += 1
-                            copy_words(out.states.words, found, parents.words, parent, WORDS)
                 if only < 0 or not is_at_rest:
                     break
                 only = -1
                 found = first
-            weighed = mark_successors(parents, parent, before, weighed, out, first, found)
-            before = parent
+            mark_successors(parents, parent, out, first, found, tally)
             if is_at_rest and unfinished(parents.records[parent], setup, tally):
                 parent += 1
                 break
@@ -205,16 +210,22 @@ def worth(state: Any, setup: Any, part: Any) -> Any:
     return np.uint64(worth_trying(state, setup, part)) & all_of_them
 
 
-def mark_successors(parents: Any, parent: Any, before: Any, weighed: Any, out: Any, first: Any, found: Any) -> Any:
-    """Write the fingerprints of the successors of a parent, and return its weight; `weighed` is that of `before`.
+def mark_successors(parents: Any, parent: Any, out: Any, first: Any, found: Any, tally: Any) -> None:
+    """Write the fingerprints of the successors of a parent, and queue them for the table.
 
     It is done behind the last of them: who reads a word right behind bytes that are written into it waits for them.
     """
-    weighed = moved(weighed, out.changes, found, parents.words, parent, parents.words, before)
+    counts = tally[SIGN] > 0
+    queued = tally[QUEUED]
+    row = np.uint64(parent)
+    weighed = parents.weights[row, 0], parents.weights[row, 1]
     for candidate in range(first, found):
         heavy = moved(weighed, out.changes, candidate, out.states.words, candidate, parents.words, parent)
-        out.prints[candidate] = scattered(heavy[1])
-    return weighed
+        mark = scattered(heavy[1])
+        out.prints[np.uint64(candidate)] = mark
+        if counts:
+            queued = queue(out, candidate, mark, queued)
+    tally[QUEUED] = queued
 
 
 def ample(state: Any, setup: Any) -> int:
@@ -243,27 +254,30 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
     stopped = False
     list_judged(tally)
     found = tally[FOUND]
-    for candidate in range(found):
-        if out.fresh[candidate] == 0:
-            continue
-        if index >= tally[LIMIT]:
-            tally[CULPRIT] = candidate - 1
-            stopped = True
-            break
-        if fill % UNIT_ROWS == 0:
-            kept.units[fill // UNIT_ROWS, 0] = place
-            kept.units[fill // UNIT_ROWS, 1] = fill
-            clear_words(kept.last, 0, WORDS)
-        place = pack_row(out.states.words, candidate, kept.last, out.changes, found, kept.packed, place)
-        kept.prints[fill] = out.prints[candidate]
-        kept.parents[fill] = out.parents[candidate]
-        kept.actions[fill] = out.actions[candidate]
-        judged(out.states.records[candidate], setup, index, tally, out.changes, candidate)
-        fill += 1
-        index += 1
-        if tally[VIOLATED] >= 0:
-            tally[CULPRIT] = candidate
-            stopped = True
+    for eight in range(0, found, 8):
+        flags = flags_of(out.fresh, eight, found)
+        while flags != 0 and not stopped:
+            candidate = eight + (trailing_zeros(flags) >> 3)
+            flags &= flags - _ONE
+            if index >= tally[LIMIT]:
+                tally[CULPRIT] = candidate - 1
+                stopped = True
+                break
+            if fill % UNIT_ROWS == 0:
+                kept.units[fill // UNIT_ROWS, 0] = place
+                kept.units[fill // UNIT_ROWS, 1] = fill
+                clear_words(kept.last, 0, WORDS)
+            place = pack_row(out.states.words, candidate, kept.last, out.changes, found, kept.packed, place)
+            kept.prints[fill] = out.prints[candidate]
+            kept.parents[fill] = out.parents[candidate]
+            kept.actions[fill] = out.actions[candidate]
+            judged(out.states.records[candidate], setup, index, tally, out.changes, candidate)
+            fill += 1
+            index += 1
+            if tally[VIOLATED] >= 0:
+                tally[CULPRIT] = candidate
+                stopped = True
+        if stopped:
             break
     tally[FILL] = fill
     tally[INDEX] = index
@@ -271,12 +285,28 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
     return not stopped
 
 
-def may_differ(promise: Any, changes: Any, row: Any) -> bool:
-    """Whether a promise reads a word that has changed. What it reads of the state before, it said of that one."""
-    for part in range(changes.shape[1]):
-        if np.uint64(READS[promise, part]) & changes[row, part] != 0:
-            return True
-    return False
+def flags_of(fresh: Any, eight: Any, found: Any) -> Any:
+    """Return as bytes of a word which of eight candidates, of those that were found, are new."""
+    flags = load_word(fresh, eight)
+    if found - eight < 8:
+        flags &= (_ONE << np.uint64(8 * (found - eight))) - _ONE
+    return flags
+
+
+def asked(changes: Any, row: Any, part: Any) -> Any:
+    """Return as bits which promises from 64 * `part` on read a word that has changed; of few words all of them do.
+
+    What the others read of the state before, they said of that one.
+    """
+    if WORDS <= FEW_WORDS:
+        return _ALL
+    found = np.uint64(0)
+    for words in range(PARTS):
+        left = word_of(changes, row, words, PARTS)
+        while left != 0:
+            found |= READERS[np.uint64(64 * words + trailing_zeros(left)), np.uint64(part)]
+            left &= left - _ONE
+    return found
 
 
 def judged(state: Any, setup: Any, index: Any, tally: Any, changes: Any, row: Any) -> None:
@@ -289,31 +319,30 @@ def judged(state: Any, setup: Any, index: Any, tally: Any, changes: Any, row: An
     if code != 0:
         tally[BOUNDS + code % MAX_BOUNDS] += 1
         return
-    place = JUDGED
-    while tally[place] >= 0:
-        promise = tally[place]
-        place += 1
-        if not may_differ(promise, changes, row):
-            continue
-        holds = judge(state, setup, promise)
-        if tally[ACTIVE + promise] == SOMETIMES:
-            if holds:
-                tally[WITNESSES + promise] = index
-                tally[ACTIVE + promise] = 0
-                list_judged(tally)
-                place -= 1
-        elif not holds and tally[VIOLATED] < 0:
-            tally[VIOLATED] = promise
+    for part in range(PROMISE_PARTS):
+        left = np.uint64(tally[JUDGED + part])
+        if left != 0:
+            left &= asked(changes, row, part)
+        while left != 0:
+            promise = 64 * part + trailing_zeros(left)
+            left &= left - _ONE
+            holds = judge(state, setup, promise)
+            if tally[ACTIVE + promise] == SOMETIMES:
+                if holds:
+                    tally[WITNESSES + promise] = index
+                    tally[ACTIVE + promise] = 0
+                    list_judged(tally)
+            elif not holds and tally[VIOLATED] < 0:
+                tally[VIOLATED] = promise
 
 
 def list_judged(tally: Any) -> None:
-    """List the promises that are judged in every state, in their order."""
-    place = JUDGED
+    """Note as bits the promises that are judged in every state."""
+    for part in range(PROMISE_PARTS):
+        tally[JUDGED + part] = 0
     for promise in range(PROMISES):
         if tally[ACTIVE + promise] == ALWAYS or tally[ACTIVE + promise] == SOMETIMES:
-            tally[place] = promise
-            place += 1
-    tally[place] = -1
+            tally[JUDGED + promise // 64] |= 1 << promise % 64
 
 
 def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from zombieproof.checker.engine.intrinsics import look_up, prefetch, trailing_zeros
-from zombieproof.checker.engine.places import BUCKET, FOUND, FRESH, POSITION, REGION_BITS
+from zombieproof.checker.engine.places import BUCKET, FRESH, POSITION, QUEUED, RECENT, REGION_BITS
 
 REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
 AHEAD: Final = 24
@@ -18,7 +18,22 @@ HALF: Final = np.uint64((1 << 32) - 1)
 HALF_BITS: Final = np.uint64(32)
 _NONE = np.uint64(0)
 FULL_BUCKET: Final = (1 << BUCKET) - 1
+LAST_RECENT: Final = np.uint64(RECENT - 1)
 SLOTS_OF_BUCKET: Final = np.uint64(BUCKET)
+
+
+def queue(out: Any, candidate: Any, mark: Any, queued: Any) -> Any:
+    """Have a candidate looked up, unless its fingerprint is among those seen last; returns how many are to be.
+
+    Most of what is not new was seen a moment ago: that is told here, and the table is not asked, of which little is in
+    the caches of the processor.
+    """
+    place = (mark >> HALF_BITS) & LAST_RECENT
+    out.fresh[np.uint64(candidate)] = 0
+    out.order[np.uint64(queued)] = candidate
+    is_recent = out.recent[place] == mark
+    out.recent[place] = mark
+    return queued if is_recent else queued + 1
 
 
 def home_of(mark: Any, width: Any) -> Any:
@@ -33,18 +48,19 @@ def next_bucket(bucket: Any, width: Any) -> Any:
 
 
 def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
-    """Mark the candidates that are new; False where a region has to grow first."""
-    found = tally[FOUND]
+    """Mark what is new of the candidates in `order`; False where a region has to grow first."""
+    found = tally[QUEUED]
     width = np.uint64(table.shape[1])
     limit = table.shape[1] * 13 // 16
     position = tally[POSITION]
     ready = position
     while position < found:
         while ready < found and ready < position + AHEAD:
-            mark = out.prints[ready]
+            mark = out.prints[np.uint64(out.order[np.uint64(ready)])]
             prefetch(table, mark >> REGION_SHIFT, home_of(mark, width))
             ready += 1
-        mark = out.prints[position]
+        candidate = np.uint64(out.order[np.uint64(position)])
+        mark = out.prints[candidate]
         region = mark >> REGION_SHIFT
         bucket = home_of(mark, width)
         seen = look_up(table, region, bucket, mark)
@@ -57,10 +73,10 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
                 return False
             table[region, bucket + np.uint64(trailing_zeros(np.uint64(seen >> BUCKET)))] = mark
             used[region] += 1
-            out.fresh[position] = 1
+            out.fresh[candidate] = 1
             tally[FRESH] += 1
         else:
-            out.fresh[position] = 0
+            out.fresh[candidate] = 0
         position += 1
     tally[POSITION] = position
     return True

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from zombieproof.checker.engine.intrinsics import (
+    add_weighed,
     clear_words,
     copy_words,
     leading_zeros,
@@ -34,6 +35,8 @@ PARTS: int = 1
 """How many words."""
 IS_WHOLE: int = 0
 """1 where rows are written as they are."""
+KEYS: Any = ((1, 1), (1, 1))
+"""Those of `fingerprints`."""
 
 BYTE: Final = np.uint64(0xFF)
 NOTHING: Final = np.uint64(0)
@@ -99,10 +102,13 @@ def pack_whole(words: Any, row: Any, packed: Any, place: Any) -> Any:
     return place
 
 
-def unpack_row(packed: Any, place: Any, words: Any, row: Any) -> Any:
-    """Make of the row before, which is there, the row that is written; returns the place behind it."""
+def unpack_row(packed: Any, place: Any, words: Any, row: Any, low: Any, high: Any) -> Any:
+    """Make of the row before, which is there, the row that is written; returns the place behind it.
+
+    And the weight of the row, as a low and a high half, by that of the row before (`fingerprints.moved`).
+    """
     if IS_WHOLE == 1:
-        return unpack_whole(packed, place, words, row)
+        return unpack_whole(packed, place, words, row), low, high
     begin = place
     place += HEAD
     for part in range(PARTS):
@@ -115,8 +121,12 @@ def unpack_row(packed: Any, place: Any, words: Any, row: Any) -> Any:
             count = span >> BITS_OF_FIRST
             place += 1 + count
             changed = load_word(packed, place - 8) >> np.uint64(64 - (count << 3))
-            words[row, word] ^= changed << np.uint64((span & 7) << 3)
-    return place
+            old = words[row, word]
+            new = old ^ changed << np.uint64((span & 7) << 3)
+            words[row, word] = new
+            key = np.uint64(word)
+            low, high = add_weighed(low, high, new, old, KEYS[key, 0], KEYS[key, 1])
+    return place, low, high
 
 
 def unpack_whole(packed: Any, place: Any, words: Any, row: Any) -> Any:
@@ -136,6 +146,7 @@ def unpack(parents: Any, tally: Any) -> None:
     unit = tally[UNIT]
     tally[BASE] = tally[BLOCK] + parents.units[unit, 1]
     room = parents.states.words.shape[0]
+    low = high = NOTHING
     while unit < tally[UNITS]:
         count = parents.units[unit + 1, 1] - parents.units[unit, 1]
         if rows + count > room:
@@ -144,9 +155,11 @@ def unpack(parents: Any, tally: Any) -> None:
         for row in range(rows, rows + count):
             if row == rows:
                 clear_words(parents.states.words, row, WORDS)
+                low, high = np.uint64(KEYS[WORDS, 0]), np.uint64(KEYS[WORDS, 1])
             else:
                 copy_words(parents.states.words, row, parents.states.words, row - 1, WORDS)
-            place = unpack_row(parents.packed, place, parents.states.words, row)
+            place, low, high = unpack_row(parents.packed, place, parents.states.words, row, low, high)
+            parents.states.weights[row, 0], parents.states.weights[row, 1] = low, high
         rows += count
         unit += 1
     tally[PARENT] = 0

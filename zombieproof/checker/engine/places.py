@@ -16,25 +16,33 @@ def words_of_bits(count: int) -> int:
 
 
 class States(NamedTuple):
-    """Rows of states: `words` (n, WORDS) of uint64 and `records` (n,), the same memory."""
+    """Rows of states: `words` (n, WORDS) of uint64 and `records` (n,), the same memory.
+
+    `weights` (n, 2) of uint64, of rows that are expanded: what `fingerprints.weight` says of each. There are
+    none of rows that are written as they are.
+    """
 
     words: Any
     records: Any
+    weights: Any
 
 
 class Candidates(NamedTuple):
-    """What expand writes: states, fingerprints (n,), parents (n,) and actions (n,).
+    """What expand writes: states, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), what is looked up.
 
     `changes` (n, words / 64) says in bits which words differ from the parent's. Deduplicate writes `fresh` (n,), 1 for
-    what is new.
+    what is new. `order` has the candidates that are not in `recent` (RECENT,), the fingerprints that this thread saw
+    last: all of them are in the table, or are to be looked up before.
     """
 
     states: States
     prints: Any
     parents: Any
     actions: Any
+    order: Any
     fresh: Any
     changes: Any
+    recent: Any
 
 
 class Parents(NamedTuple):
@@ -100,8 +108,9 @@ BASE: Final = 2  # index in the level of parent 0
 STAGE: Final = 3
 FOUND: Final = 4  # candidates in the buffer
 FIRST: Final = 5  # parent of the first candidate in the buffer
-POSITION: Final = 6  # next candidate to deduplicate
+POSITION: Final = 6  # next place in `order` to deduplicate
 VERSION: Final = 7  # how often the table has grown in this batch
+QUEUED: Final = 8  # how many candidates are in `order`
 FRESH: Final = 9  # candidates kept of the buffer
 FILL: Final = 10  # next free row of the next level's block
 INDEX: Final = 11  # index in the next level of the next row
@@ -124,14 +133,14 @@ BYTES: Final = 27  # next free byte of the next level's block
 WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
 ACTIVE: Final = 128  # for each promise: 0 not judged, ALWAYS, SOMETIMES or AT_REST
 BOUNDS: Final = 224  # for each code of bound_hit: how many states
-JUDGED: Final = 256  # the promises that are judged in every state, then -1
+JUDGED: Final = 256  # the promises that are judged in every state, as bits; two words
+OLDEST: Final = 258  # in the tally of the first way of a thread: the way that has been expanded first, of ...
+PENDING: Final = 259  # ... so many that wait for their turn
 # Only in the tally that all threads of a batch share: what they write at once lies in cache lines of its own.
-NEXT: Final = 360  # next unit to be taken
-TURN: Final = 368  # the unit whose candidates are looked up, kept and judged now
-ENDED: Final = 376  # 1 when nobody has a turn any more
-PLACES: Final = 384
-OLDEST: Final = 8  # in the tally of the first way of a thread: the way that has been expanded first, of ...
-PENDING: Final = 28  # ... so many that wait for their turn
+NEXT: Final = 272  # next unit to be taken
+TURN: Final = 280  # the unit whose candidates are looked up, kept and judged now
+ENDED: Final = 288  # 1 when nobody has a turn any more
+PLACES: Final = 296
 MAX_PROMISES: Final = 96
 MAX_BOUNDS: Final = 32
 ALWAYS: Final = 1
@@ -161,5 +170,6 @@ MOST_SEED: Final = (1 << 32) - 1  # of random walks
 
 REGION_BITS: Final = 6
 REGIONS: Final = 1 << REGION_BITS
+RECENT: Final = 1 << 12  # fingerprints
 BUCKET: Final = 8  # slots of the table that are compared at once: a cache line
 MOST_THREADS: Final = 64

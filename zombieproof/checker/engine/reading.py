@@ -42,6 +42,15 @@ def words_read(model: Model, lowered: Functions, state: Layout) -> Any:
     return frozen_words(rows[1:] or rows)
 
 
+def readers_of_words(reads: Any) -> Any:
+    """Return for each word of a state, and up to the last bit of `words_read`, the promises that read it, as bits."""
+    bits = np.unpackbits(reads.view(np.uint8), axis=1, bitorder="little").T
+    readers = np.zeros((bits.shape[0], words_of_bits(bits.shape[1])), np.uint64)
+    for word, promise in zip(*np.nonzero(bits), strict=True):
+        readers[word, promise // 64] |= np.uint64(1 << int(promise) % 64)
+    return frozen_words(readers)
+
+
 def every_word(state: Layout) -> Any:
     """Return one row with the bits of all words; a constant."""
     return frozen_words([np.full_like(_empty(state), (1 << 64) - 1)])

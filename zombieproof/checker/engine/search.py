@@ -77,7 +77,7 @@ class Search:
 
     def begin(self) -> None:
         """Make level 0 of the initial state. The first call of the engine: it compiles, or loads from the cache."""
-        self._small = self.shelf.buffer(_SMALL_BUFFER, BLOCK_ROWS, BLOCK_BYTES)
+        self._small = self.shelf.buffer(_SMALL_BUFFER, self.table.recent(), BLOCK_ROWS, BLOCK_BYTES)
         self._places.append(self._place(self._small))
         self.batch = (_NO_BLOCK, 0, 0)
         self.levels.blocks.append([])
@@ -202,7 +202,8 @@ class Search:
         common[k.FILL], common[k.BYTES] = self._fill, self._bytes
         common[k.NEXT], common[k.TURN], common[k.UNITS] = first, first, last
         while len(self._places) < threads * k.WAYS:
-            self._places.append(self._place(Buffer(self.shelf.candidates(_SMALL_BUFFER), self._small.kept)))
+            recent = self._places[-1].buffer.out.recent if len(self._places) % k.WAYS else self.table.recent()
+            self._places.append(self._place(Buffer(self.shelf.candidates(_SMALL_BUFFER, recent), self._small.kept)))
         at_work = [self._places[first : first + k.WAYS] for first in range(0, threads * k.WAYS, k.WAYS)]
         if executor and threads > 1:
             answers = [executor.submit(self._work, block, places) for places in at_work]

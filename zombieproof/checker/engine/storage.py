@@ -17,7 +17,16 @@ import psutil
 
 from zombieproof.checker.engine.origins import Origins, StoredOrigins, origins
 from zombieproof.checker.engine.packing import most_bytes, unit_rows
-from zombieproof.checker.engine.places import BUCKET, REGION_BITS, REGIONS, Candidates, Kept, States, words_of_bits
+from zombieproof.checker.engine.places import (
+    BUCKET,
+    RECENT,
+    REGION_BITS,
+    REGIONS,
+    Candidates,
+    Kept,
+    States,
+    words_of_bits,
+)
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10
@@ -108,6 +117,7 @@ class Table:
         self._area = memory.area(REGIONS * FIRST_SLOTS * 8)
         self.slots: Any = np.frombuffer(self._area, np.uint64).reshape(REGIONS, FIRST_SLOTS)
         self.used = np.zeros(REGIONS, np.int64)
+        self._recents: list[Any] = []
 
     def grow(self, rehash: Any) -> None:
         """Make every region larger, one by one, giving back old pages: the peak is the new table and one old region.
@@ -137,10 +147,17 @@ class Table:
         """Return what the table takes after it has grown."""
         return 8 * REGIONS * self._next_width()
 
+    def recent(self) -> Any:
+        """Return room for the fingerprints that a thread has seen last."""
+        self._recents.append(np.zeros(RECENT, np.uint64))
+        return self._recents[-1]
+
     def clear(self) -> None:
         """Forget all fingerprints, and keep the size."""
         self.slots[:] = 0
         self.used[:] = 0
+        for recent in self._recents:
+            recent[:] = 0
 
     def _give_back(self, first: int, last: int) -> None:
         """Give the pages back that end between two places of the old table."""
@@ -236,14 +253,15 @@ class Shelf:
         self._actions = actions
         self._words = dtype.itemsize // 8
 
-    def states(self, rows: int) -> States:
-        """Return `rows` zeroed states."""
+    def states(self, rows: int, weighed: int = 0) -> States:
+        """Return `rows` zeroed states, with room for the weights of the first `weighed`."""
         words = self._memory.pages((rows, self._words), np.uint64)
-        return States(words, words.view(self._dtype).reshape(-1))
+        return States(words, words.view(self._dtype).reshape(-1), np.zeros((weighed, 2), np.uint64))
 
     def scratch(self, size: int) -> States:
         """Return room for parents of about `size` bytes, for at least a unit."""
-        return self.states(max(unit_rows(self._words), size // self._dtype.itemsize))
+        rows = max(unit_rows(self._words), size // self._dtype.itemsize)
+        return self.states(rows, rows)
 
     def block(self, base: int, parts: list[Part]) -> Block:
         """Make a block of parts that follow each other; raises OutOfMemory."""
@@ -262,9 +280,9 @@ class Shelf:
         packed = np.concatenate([part.packed for part in parts])
         return Block(base, fill, origins(parents, actions, self._actions), packed, units)
 
-    def buffer(self, size: int, more_rows: int = 0, more_bytes: int = 0) -> Buffer:
+    def buffer(self, size: int, recent: Any, more_rows: int = 0, more_bytes: int = 0) -> Buffer:
         """Return a buffer for candidates (`candidates`), which keeps all of them, and so many rows and bytes more."""
-        out = self.candidates(size)
+        out = self.candidates(size, recent)
         rows = len(out.prints)
         packed = np.empty(rows * most_bytes(self._words) + more_bytes, np.uint8)
         rows += more_rows
@@ -273,18 +291,20 @@ class Shelf:
         prints, parents, actions = (np.empty(rows, kind) for kind in (np.uint64, np.uint32, np.uint16))
         return Buffer(out, Kept(last, packed, units, prints, parents, actions))
 
-    def candidates(self, size: int) -> Candidates:
+    def candidates(self, size: int, recent: Any) -> Candidates:
         """Return room for candidates of about `size` bytes, and for the successors of at least one parent."""
         rows = max(64, size // self._dtype.itemsize) + self._actions + 2
         parts = words_of_bits(self._dtype.itemsize // 8)
-        self._memory.check(rows * (self._dtype.itemsize + 15 + 8 * parts), "a buffer for successors")
+        self._memory.check(rows * (self._dtype.itemsize + 19 + 8 * parts), "a buffer for successors")
         return Candidates(
             self.states(rows),
             np.zeros(rows, np.uint64),
             np.zeros(rows, np.uint32),
             np.zeros(rows, np.uint16),
-            np.zeros(rows, np.uint8),
+            np.zeros(rows, np.uint32),
+            np.zeros(rows + 8, np.uint8),
             np.zeros((rows, parts), np.uint64),
+            recent,
         )
 
 
