@@ -16,8 +16,8 @@ import numpy as np
 import psutil
 
 from zombieproof.checker.engine.origins import Origins, StoredOrigins, origins
-from zombieproof.checker.engine.packing import most_bytes, unit_rows
 from zombieproof.checker.engine.places import BUCKET, REGION_BITS, REGIONS, Candidates, Kept, States, words_of_bits
+from zombieproof.checker.engine.units import most_bytes, unit_rows
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10
