@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from zombieproof.checker.engine import native
 from zombieproof.checker.engine.compilation import machine_code, part
 from zombieproof.checker.engine.native import Code, EntryPoint, processor, said, spread
 from zombieproof.checker.engine.versions import _of
@@ -101,6 +102,20 @@ def test_what_is_compiled_writes_where_the_array_is() -> None:
     assert point(array[1:4], 7) is None
     assert point(array[::5], -(1 << 63)) is None
     assert array.tolist() == [-(1 << 63), 7, 7, 7, 0, -(1 << 63)]
+
+
+def test_arrays_that_come_and_go_are_not_taken_for_each_other() -> None:
+    """Many of them stand at the same address, one after the other, and so do their elements."""
+    point = called(fill)
+    for size in [*range(1, 200)] * 2:
+        array = np.zeros(size, np.int64)
+        point(array, size)
+        assert set(array.tolist()) == {size}
+        with pytest.raises(ValueError, match="cannot resize an array"):
+            array.resize(2 * size)
+    before = len(native._met)
+    del array
+    assert len(native._met) == before - 1
 
 
 def test_each_combination_of_kinds_is_compiled_once() -> None:

@@ -15,6 +15,7 @@ import json
 import os
 import pickle
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,12 +128,20 @@ def spread(arguments: tuple[Any, ...]) -> tuple[Kinds, list[int]]:
     return tuple(kinds), words
 
 
+_met: Final[dict[int, tuple[Any, tuple[Any, ...], tuple[int, ...]]]] = {}
+"""Arrays that were spread and are still there, by identity: a search calls with the same ones again and again.
+
+An array that others refer to, weakly too, is not resized in place by NumPy.
+"""
+
+
 def _spread(value: Any, kinds: list[Any], words: list[int]) -> None:
     if isinstance(value, np.ndarray):
-        flags = value.flags
-        order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-        kinds.append((value.dtype, value.ndim, order, flags.writeable))
-        words += (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+        met = _met.get(id(value))
+        if met is None or met[0]() is not value:
+            met = _meet(value)
+        kinds.append(met[1])
+        words += met[2]
     elif isinstance(value, tuple):
         kinds.append((type(value), len(value)))
         for each in value:
@@ -142,6 +151,17 @@ def _spread(value: Any, kinds: list[Any], words: list[int]) -> None:
         words.append(int(value))
     else:
         raise TypeError(f"compiled code takes arrays, integers of 64 bits and tuples of them, not {value!r}")
+
+
+def _meet(array: Any) -> tuple[Any, tuple[Any, ...], tuple[int, ...]]:
+    place, flags = id(array), array.flags
+    order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+    met = _met[place] = (
+        weakref.ref(array, lambda _, met=_met: met.pop(place, None)),  # type: ignore[misc]
+        (array.dtype, array.ndim, order, flags.writeable),
+        (0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides),
+    )
+    return met
 
 
 def said(kinds: Kinds) -> str:
