@@ -25,7 +25,8 @@ import numpy as np
 from zombieproof.checker.engine import explore as exploring
 from zombieproof.checker.engine import fingerprints, places, search
 from zombieproof.checker.engine.batches import Place
-from zombieproof.checker.engine.compiled import Engine, compiled, keys
+from zombieproof.checker.engine.binding import keys
+from zombieproof.checker.engine.compiled import Engine, compiled
 from zombieproof.checker.engine.hosts import CompiledHost
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.recording import RecordingSearch

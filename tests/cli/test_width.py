@@ -164,6 +164,7 @@ def seen(
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr(sys, "stderr", Terminal())
     with watching.watching() as watcher:
+        assert watcher.bar is not None
         task = watcher.bar.tasks[0]
         now = [0.0]
         task._get_time = watcher.bar.get_time = lambda: now[0]

@@ -8,9 +8,8 @@ from zombieproof.checker import own
 from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.layout import LayoutError
-from zombieproof.checker.engine.lowering import LoweringError
 from zombieproof.checker.engine.model import Malformed, Model
-from zombieproof.checker.engine.sources import place_of
+from zombieproof.checker.engine.sources import LoweringError, place_of
 from zombieproof.checker.scenario import Scenario
 from zombieproof.model.rules import Rules
 

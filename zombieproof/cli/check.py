@@ -17,13 +17,10 @@ from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, kee
 from zombieproof.cli.scenarios import list_scenarios
 from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes, reductions_of
 from zombieproof.model.rules import switches
-from zombieproof.report import check_json, check_text, comparison, junit
-from zombieproof.report import mutants as mutants_report
-from zombieproof.report.counterexample import as_trace
+from zombieproof.report import check_json, check_text
 from zombieproof.report.exits import Exit
 from zombieproof.report.runs import Run, exit_code_of
 from zombieproof.report.screen import Screen
-from zombieproof.traces.trace_file import write_trace
 
 HELP = """Explore scenarios exhaustively: every interleaving, every fault within its budget.
 
@@ -201,6 +198,8 @@ def _check_keeping(chosen: Sequence[Scenario], choice: Choice, *, changes: bool)
 
 def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief: bool) -> tuple[Sequence[Run], bool]:
     """Explore before and after the change, and report both; returns the runs after it."""
+    from zombieproof.report import comparison  # noqa: PLC0415  # each report is loaded when it is wanted
+
     if form == "junit":
         raise WrongUsage("--compare is reported as text or json")
     if choice.walks is not None:
@@ -229,6 +228,8 @@ def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, out
         )
     if form == "junit":
         raise WrongUsage("--mutants is reported as text or json")
+    from zombieproof.report import mutants as mutants_report  # noqa: PLC0415  # it is loaded when it is wanted
+
     hunts, interrupted = hunt_all(chosen, choice)
     screen = Screen()
     if form == "json":
@@ -246,7 +247,12 @@ def report(runs: Sequence[Run], form: Format, *, brief: bool = False) -> None:
     if form == "text":
         check_text.show(screen, runs, brief=brief)
         return
-    screen.data(check_json.as_json(runs) if form == "json" else junit.as_junit(runs))
+    if form == "json":
+        screen.data(check_json.as_json(runs))
+    else:
+        from zombieproof.report.junit import as_junit  # noqa: PLC0415  # it is loaded when it is wanted
+
+        screen.data(as_junit(runs))
     aside = Screen(sys.stderr)
     for run in runs:
         check_text.show_remarks(aside, run)
@@ -266,6 +272,9 @@ def writable(output: Path | None, count: int) -> None:
 
 def write(runs: Sequence[Run], output: Path) -> None:
     """Write the counterexamples."""
+    from zombieproof.report.counterexample import as_trace  # noqa: PLC0415  # traces are loaded when they are wanted
+    from zombieproof.traces.trace_file import write_trace  # noqa: PLC0415  # the same
+
     aside = Screen(sys.stderr)
     for run in runs:
         if run.story is None:

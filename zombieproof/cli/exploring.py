@@ -21,14 +21,13 @@ from zombieproof.cli.naming import scenarios_named
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.cli.watching import Watch, watching
 from zombieproof.model.rules import NUMBERS, PRESETS, Rules, UnknownRule, switches, with_switches
-from zombieproof.report.mutants import Hunt
 from zombieproof.report.runs import Run, run_of
 from zombieproof.report.screen import Screen
-from zombieproof.traces.trace import TraceError
 
 if TYPE_CHECKING:
     from zombieproof.checker.checking import Checked, Request
     from zombieproof.checker.turning import Turn
+    from zombieproof.report.mutants import Hunt
 
 _CGROUP_CPU: Final = Path("/sys/fs/cgroup/cpu.max")
 
@@ -233,6 +232,8 @@ def explore_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Run
 
 def hunt_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Hunt], bool]:
     """Explore every mutant of the scenarios; also returns whether somebody interrupted it."""
+    from zombieproof.report.mutants import Hunt  # noqa: PLC0415  # it is loaded when it is needed
+
     hunts: list[Hunt] = []
     with watching() as watcher:
         try:
@@ -294,14 +295,15 @@ def blaming(scenario: Scenario) -> Iterator[None]:
     """
     try:
         yield
-    except (WrongUsage, UnknownBound, TraceError):
+    except (WrongUsage, UnknownBound):
         raise
     except FolderRefused as error:
         raise WrongUsage(str(error)) from error
     except Exception as error:
-        from zombieproof.checker.examination import blame  # noqa: PLC0415  # it loads Numba
+        from zombieproof.checker.examination import blame  # noqa: PLC0415  # it is loaded when it is needed
+        from zombieproof.traces.trace import TraceError  # noqa: PLC0415  # the same
 
-        said = blame(error, scenario)
+        said = "" if isinstance(error, TraceError) else blame(error, scenario)
         if not said:
             raise
         raise WrongUsage(said) from error

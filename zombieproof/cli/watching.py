@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from zombieproof.cli.bars import progress
 from zombieproof.report.screen import Screen
 
 if TYPE_CHECKING:
@@ -19,17 +18,18 @@ Watch = Callable[["Reached"], None]
 
 
 class Watcher:
-    """Shows one exploration after the other."""
+    """Shows one exploration after the other; without a bar none."""
 
-    def __init__(self, bar: Progress) -> None:
+    def __init__(self, bar: Progress | None) -> None:
         self.bar = bar
-        self.task = bar.add_task("", total=None, reached="")
+        self._tasks = [bar.add_task("", total=None, reached="")] if bar else []
 
     def begin(self, name: str, expected: int | None) -> Watch:
         """Begin to show an exploration; `expected` is the number of states it will find, if that is known."""
-        self.bar.reset(
-            self.task, description=name, total=expected, reached="compiling, once for each edit of the model"
-        )
+        if self.bar is None:
+            return lambda now: None
+        bar, [task] = self.bar, self._tasks
+        bar.reset(task, description=name, total=expected, reached="compiling, once for each edit of the model")
 
         def reached(now: Reached) -> None:
             rate = now.distinct / now.seconds if now.seconds else 0.0
@@ -38,7 +38,7 @@ class Watcher:
                 f"frontier {now.frontier:,}, {now.resident_mib:,.0f} MiB"
             )
             words += f", checkpoint of depth {now.checkpoint}" if now.checkpoint >= 0 else ""
-            self.bar.update(self.task, completed=now.distinct, reached=words)
+            bar.update(task, completed=now.distinct, reached=words)
 
         return reached
 
@@ -46,9 +46,13 @@ class Watcher:
 @contextmanager
 def watching() -> Iterator[Watcher]:
     """Watch explorations in this block; what was shown is gone afterwards."""
-    bar = progress()
     try:
-        with bar:
+        if not sys.stderr.isatty():
+            yield Watcher(None)
+            return
+        from zombieproof.cli.bars import progress  # noqa: PLC0415  # it is loaded when it is seen
+
+        with progress() as bar:
             yield Watcher(bar)
     finally:
         _tell_fault_of_the_cache()

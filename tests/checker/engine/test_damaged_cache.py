@@ -13,7 +13,8 @@ import pytest
 
 from zombieproof.checker.engine import cache
 from zombieproof.checker.engine.cache import Kept, cache_folder, folder_of, take_fault
-from zombieproof.checker.engine.compilation import entry
+from zombieproof.checker.engine.compilation import machine_code
+from zombieproof.checker.engine.native import EntryPoint
 
 CONTENT = b"as if it were machine code"
 
@@ -42,9 +43,14 @@ def decrement(number: int) -> int:
 
 def call(folder: Path, function: Any, name: str = "one") -> tuple[int, bool]:
     """Call a function as an entry point; return what it says of 41, and whether it was compiled for that."""
-    dispatcher = entry(function, Kept(folder, name))
-    answer = dispatcher(41)
-    return answer, bool(dispatcher.stats.cache_misses)
+    kept, compiled = Kept(folder, name), []
+
+    def make(kinds: Any, arguments: tuple[Any, ...]) -> Any:
+        compiled.append(machine_code(function, arguments))
+        kept.keep(kinds, compiled[-1])
+        return compiled[-1]
+
+    return EntryPoint(kept.take, make)(41), bool(compiled)
 
 
 # ---------------------------------------------------------------- damage
@@ -134,9 +140,15 @@ def test_two_that_compile_at_once_both_keep_a_whole_file(tmp_path: Path, reposit
 import sys
 from pathlib import Path
 from zombieproof.checker.engine.cache import Kept
-from zombieproof.checker.engine.compilation import entry
+from zombieproof.checker.engine.compilation import machine_code
+from zombieproof.checker.engine.native import EntryPoint
 def increment(number): return number + 1
-print(entry(increment, Kept(Path(sys.argv[1]), "one"))(41))
+def make(kinds, arguments):
+    code = machine_code(increment, arguments)
+    kept.keep(kinds, code)
+    return code
+kept = Kept(Path(sys.argv[1]), "one")
+print(EntryPoint(kept.take, make)(41))
 """
     both = [
         subprocess.Popen(

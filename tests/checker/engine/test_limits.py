@@ -93,7 +93,7 @@ def test_a_system_that_gives_no_pages_ends_inconclusive(monkeypatch: pytest.Monk
 
 
 def test_a_level_that_cannot_be_numbered_ends_inconclusive() -> None:
-    shelf = Shelf(Memory(), np.dtype("V8"), 1, np.zeros(1, np.uint64))
+    shelf = Shelf(Memory(), np.dtype("V8"), 1)
     units, prints = np.zeros((1, 2), np.int64), np.zeros(2, np.uint64)
     two = Part(2, np.zeros(4, np.uint8), units, prints, np.zeros(2, np.uint32), np.zeros(2, np.uint16))
     assert shelf.block((1 << 32) - 2, [two]).fill == 2

@@ -48,7 +48,9 @@ def test_fingerprints_that_share_a_place_are_both_looked_up_again() -> None:
 
 def test_a_table_that_is_emptied_has_seen_nothing() -> None:
     table = Table(Memory())
-    queued(np.arange(1, COUNT, dtype=np.uint64) << np.uint64(32), table.recent)
-    assert table.recent.any()
+    recents = table.recent(), table.recent()
+    for recent in recents:
+        queued(np.arange(1, COUNT, dtype=np.uint64) << np.uint64(32), recent)
+        assert recent.any()
     table.clear()
-    assert not table.recent.any()
+    assert not any(recent.any() for recent in recents)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from zombieproof.checker.engine import intrinsics, packing, places
+from zombieproof.checker.engine.binding import keys
 from zombieproof.checker.engine.compilation import entry, part
-from zombieproof.checker.engine.compiled import keys
 from zombieproof.checker.engine.places import Parents, States
+from zombieproof.checker.engine.units import head_of, is_whole, most_bytes
 
 SIZES = (1, 2, 3, 7, 8, 9, 16, 63, 64, 65, 71, 130)
 
@@ -63,9 +64,9 @@ def packer(request: pytest.FixtureRequest) -> Packer:
         **vars(packing),
         **{name: getattr(intrinsics, name) for name in INTRINSICS},
         "WORDS": words,
-        "HEAD": packing.head_of(words),
+        "HEAD": head_of(words),
         "PARTS": places.words_of_bits(words),
-        "IS_WHOLE": packing.is_whole(words),
+        "IS_WHOLE": is_whole(words),
         "KEYS": keys(words),
     }
     for name in ("pack_whole", "pack_row", "unpack_whole", "unpack_row"):
@@ -77,7 +78,7 @@ def packer(request: pytest.FixtureRequest) -> Packer:
 def there_and_back(packer: Packer, units: list[Any], room: int) -> tuple[Any, int]:
     """Pack each unit, and unpack all into a place for so many rows; returns the rows and the bytes that they took."""
     count = sum(len(unit) for unit in units)
-    packed = np.full(count * packing.most_bytes(packer.words), 0xAA, np.uint8)
+    packed = np.full(count * most_bytes(packer.words), 0xAA, np.uint8)
     begins, place, row = [], 0, 0
     for unit in units:
         begins.append((place, row))
@@ -95,7 +96,7 @@ def there_and_back(packer: Packer, units: list[Any], room: int) -> tuple[Any, in
         packer.unpack(parents, tally)
         assert int(tally[places.BASE]) == 1000 + sum(map(len, found))
         found.append(scratch[: tally[places.LAST]].copy())
-        if not packing.is_whole(packer.words):
+        if not is_whole(packer.words):
             assert weights[: tally[places.LAST]].tolist() == [weight_of(row) for row in found[-1].tolist()]
     return np.concatenate(found), place
 
@@ -122,11 +123,11 @@ def test_what_is_unpacked_is_what_was_packed(packer: Packer, kind: str, room: in
     units = [rows[:40], rows[40:41], rows[41:80], rows[80:]]
     again, size = there_and_back(packer, units, room)
     assert (again == rows).all()
-    assert size <= len(rows) * packing.most_bytes(packer.words)
-    if packing.is_whole(packer.words):
+    assert size <= len(rows) * most_bytes(packer.words)
+    if is_whole(packer.words):
         assert size == len(rows) * packer.words * 8
     elif kind == "zeros":
-        assert size == len(rows) * packing.head_of(packer.words)
+        assert size == len(rows) * head_of(packer.words)
 
 
 def test_a_row_that_differs_in_a_byte_takes_two_bytes_beside_its_head(packer: Packer) -> None:
@@ -134,5 +135,5 @@ def test_a_row_that_differs_in_a_byte_takes_two_bytes_beside_its_head(packer: Pa
     rows[:, packer.words - 1] = np.arange(1, 201) * 2**56
     again, size = there_and_back(packer, [rows], 200)
     assert (again == rows).all()
-    if not packing.is_whole(packer.words):
-        assert size == 200 * (packing.head_of(packer.words) + 2)
+    if not is_whole(packer.words):
+        assert size == 200 * (head_of(packer.words) + 2)

@@ -17,19 +17,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import pickle
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from numba.core import compiler, serialize
-from numba.core.caching import NullCache
+from zombieproof.checker.engine.native import Code, Kinds, processor, said
 
-_FORMAT: Final = b"zombieproof compiled 1\n"
+_FORMAT: Final = b"zombieproof compiled 2\n"
 _KEPT_FOLDERS: Final = 192
 _KEPT_BYTES: Final = 512 * 2**20
 """Room for all models of the protocol several times over, however many small ones are compiled between two uses."""
@@ -142,41 +139,29 @@ def _forget(folder: Path) -> None:
                 shutil.rmtree(one, ignore_errors=True)
 
 
-class Kept(NullCache):  # type: ignore[misc, unused-ignore]  # Numba is untyped
-    """The code of one entry point, for each combination of types and processor, in the place of Numba's own cache.
+class Kept:
+    """The code of one entry point, for each combination of kinds and processor."""
 
-    `before_compiling`, if any, is called when there is none, so that it has to be compiled.
-    """
-
-    def __init__(self, folder: Path, name: str, before_compiling: Callable[[], None] | None = None) -> None:
+    def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
         self._name = name
-        self._before_compiling = before_compiling
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for a signature, or None."""
-        target_context.refresh()
-        content = self._unsealed(self._file(sig, target_context.codegen()))
-        if content is None:
-            if self._before_compiling is not None:
-                self._before_compiling()
-            return None
-        return compiler.CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: S301, SLF001  # ours
+    def take(self, kinds: Kinds) -> Code | None:
+        """Return what was compiled for arguments of these kinds, or None."""
+        content = self._unsealed(self._file(kinds))
+        return Code.unpacked(content) if content is not None else None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def keep(self, kinds: Kinds, code: Code) -> None:
         """Keep what was compiled."""
-        assert not data.lifted
-        assert not data.library.has_dynamic_globals
-        content: bytes = serialize.dumps(data._reduce())  # noqa: SLF001  # as Numba's own cache does
-        file = self._file(sig, data.codegen)
+        file, content = self._file(kinds), code.packed()
         try:
             self._clear_up()
             _write(file, _FORMAT + _seal(file.name, content) + content)
         except OSError as error:
             _note(self._folder.parent, error)
 
-    def _file(self, sig: Any, codegen: Any) -> Path:
-        digest = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()
+    def _file(self, kinds: Kinds) -> Path:
+        digest = hashlib.sha256(f"{said(kinds)}\0{processor()}".encode()).hexdigest()
         return self._folder / f"{self._name}-{digest[:16]}.compiled"
 
     @staticmethod

@@ -9,13 +9,13 @@ parts it needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numba
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 
-Result = TypeVar("Result")
+from zombieproof.checker.engine.native import Code
 
 _COMMON: Final[dict[str, Any]] = {
     "nopython": True,
@@ -165,22 +165,6 @@ class _WholeCompiler(_PartCompiler):
     library = Whole
 
 
-def with_room(function: Callable[..., Result], *arguments: Any) -> Result:
-    """Call a function deep in which many calls are made: compiling or lowering.
-
-    Python 3.11 and 3.12 keep the frames of a thread in pieces of 16 KiB, and get and give back a piece with each call
-    that does not fit into the last one: a loop that happens to stand there takes 6 CPU s longer to compile a model.
-    A frame that asks for much gets a piece in which those of all that it calls have room.
-    """
-    return function(*arguments)
-
-
-_SLOTS: Final = 70_000
-"""Of 8 bytes: more than half a MiB, so that the piece is of 1 MiB."""
-
-with_room.__code__ = with_room.__code__.replace(co_stacksize=_SLOTS)
-
-
 def part(function: Callable[..., Any], *, checked: bool) -> Any:
     """Return a dispatcher for a function that only compiled code calls.
 
@@ -190,9 +174,29 @@ def part(function: Callable[..., Any], *, checked: bool) -> Any:
     return numba.jit(**options, pipeline_class=_PartCompiler)(function)
 
 
-def entry(function: Callable[..., Any], kept: Any = None) -> Any:
-    """Return a dispatcher that Python calls; `kept` is Numba's interface of a cache for its code, or None."""
-    dispatcher = numba.jit(**_COMMON, boundscheck=False, pipeline_class=_WholeCompiler)(function)
-    if kept is not None:
-        dispatcher._cache = kept  # noqa: SLF001  # Numba offers no other way to a cache of one's own
-    return dispatcher
+def entry(function: Callable[..., Any]) -> Any:
+    """Return a dispatcher that Python calls."""
+    return numba.jit(**_COMMON, boundscheck=False, pipeline_class=_WholeCompiler)(function)
+
+
+def machine_code(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Code:
+    """Compile an entry point for arguments; it returns an integer or nothing.
+
+    Raises:
+        numba.core.errors.NumbaError: it cannot be compiled.
+    """
+    options = {**_COMMON, "boundscheck": False, "no_cpython_wrapper": True}
+    dispatcher = numba.jit(**options, pipeline_class=_WholeCompiler)(function)
+    dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
+    [made] = dispatcher.overloads.values()
+    gives = numba.types.unliteral(made.signature.return_type)
+    assert gives in (numba.int64, numba.none)
+    library = made.library
+    module = library._final_module  # noqa: SLF001  # Numba tells nobody else what a library calls
+    others = [one.name for one in (*module.functions, *module.global_variables) if one.is_declaration]
+    return Code(
+        made.fndesc.llvm_func_name,
+        gives == numba.int64,
+        tuple(sorted(name for name in others if not name.startswith("llvm."))),
+        library._get_compiled_object(),  # noqa: SLF001  # as Numba's own cache does
+    )

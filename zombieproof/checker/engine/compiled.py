@@ -4,102 +4,57 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import re
 import threading
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-from numba.core.errors import NumbaError
-
-from zombieproof.checker.engine import (
-    compilation,
-    coverage,
-    fingerprints,
-    graph_kernels,
-    intrinsics,
-    kernels,
-    looking_up,
-    packing,
-    places,
-    reading,
-    wandering,
-    widths,
-)
-from zombieproof.checker.engine import lowering as lowering_module
+from zombieproof.checker.engine import places
 from zombieproof.checker.engine.cache import Kept, folder_of, is_on, key_of, note_key
-from zombieproof.checker.engine.compilation import entry, part, with_room
 from zombieproof.checker.engine.identity import identity
-from zombieproof.checker.engine.kinds import follow
 from zombieproof.checker.engine.layout import Layout, layout_of
-from zombieproof.checker.engine.lowering import Lowering, LoweringError, frozen, frozen_words, marked, versions
 from zombieproof.checker.engine.model import Malformed, Model
-from zombieproof.checker.engine.sources import plain_function
+from zombieproof.checker.engine.native import Code, EntryPoint, Kinds
+from zombieproof.checker.engine.room import with_room
+from zombieproof.checker.engine.sources import LoweringError, plain_function
+from zombieproof.checker.engine.versions import versions
 
-_WEIGHING: Final = ("weight", "scattered", "fingerprint", "moved")
-_KERNELS: Final = (
-    "worth",
-    "ample",
-    "mark_successors",
-    "expand",
-    "flags_of",
-    "asked",
-    "list_judged",
-    "judged",
-    "unfinished",
-    "gather",
-    "turn_of",
-    "hand_over",
-    "settle",
-    "run",
-)
-_OF_TABLES: Final = ("queue", "home_of", "next_bucket", "deduplicate")
-_OF_WALKS: Final = ("shuffled", "coprime")
-_PACKING: Final = ("pack_whole", "pack_row", "unpack_whole", "unpack_row", "unpack")
-_GLOBALS: Final = (
-    vars(wandering) | vars(graph_kernels) | vars(packing) | vars(fingerprints) | vars(looking_up) | vars(kernels)
-)
+if TYPE_CHECKING:
+    from zombieproof.checker.engine.lowering import Lowering
+
 _SOURCES: Final = (
-    kernels,
-    looking_up,
-    fingerprints,
-    wandering,
-    graph_kernels,
-    packing,
-    places,
-    reading,
-    intrinsics,
-    coverage,
-    compilation,
-    lowering_module,
+    "compiled",
+    "binding",
+    "native",
+    "kernels",
+    "looking_up",
+    "fingerprints",
+    "wandering",
+    "graph_kernels",
+    "packing",
+    "units",
+    "places",
+    "reading",
+    "intrinsics",
+    "coverage",
+    "compilation",
+    "lowering",
 )
-_OF_GRAPHS: Final = ("owed_in", "sum_up")
-_PARTS: Final = (
-    (fingerprints, _WEIGHING),
-    (packing, _PACKING),
-    (looking_up, _OF_TABLES),
-    (kernels, _KERNELS),
-    (wandering, _OF_WALKS),
-    (graph_kernels, _OF_GRAPHS),
-)
-_ENTRIES: Final = (
-    kernels.engine,
-    looking_up.rehash,
-    wandering.wander,
-    graph_kernels.note,
-    graph_kernels.link,
-    graph_kernels.components,
-)
+"""Our own modules that decide what is compiled, or how it is called."""
+_ENTRIES: Final = ("engine", "rehash", "wander", "note", "link", "components")
 _MOST_ACTIONS: Final = 1 << 16
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A compiled model: the layouts of its records, its source, the hash of all that, and the entry points."""
+    """A model that can be called: the layouts of its records, its source, the hash of all that, and the entry points.
+
+    Each entry point is loaded from the cache or compiled by the first who calls it. It raises LoweringError for a
+    function that Numba cannot compile, IndexError for an index outside its array.
+    """
 
     model: Model
     state: Layout
@@ -115,25 +70,16 @@ class Engine:
     components: Callable[..., int]
 
     def call(self, *arguments: Any) -> int:
-        """Call `kernels.engine`; the first call compiles it or loads it from the cache.
-
-        Raises LoweringError for a function that Numba cannot compile, IndexError for an index outside its array.
-        """
-        return self._called(self.entry, arguments)
+        """Call `kernels.engine`."""
+        return self.entry(*arguments)
 
     def walk(self, *arguments: Any) -> int:
-        """Call `wandering.wander`, which is compiled for itself, by the first who walks; raises what `call` raises."""
-        return self._called(self.wander, arguments)
+        """Call `wandering.wander`, which is compiled for itself, by the first who walks."""
+        return self.wander(*arguments)
 
     def look(self, entry: Callable[..., int], *arguments: Any) -> int:
-        """Call one of the entries of `graph_kernels`; each is compiled for itself. Raises what `call` raises."""
-        return self._called(entry, arguments)
-
-    def _called(self, entry: Callable[..., int], arguments: tuple[Any, ...]) -> int:
-        try:
-            return with_room(entry, *arguments)
-        except (NumbaError, KeyError) as error:
-            raise LoweringError(_explained(self, error)) from error
+        """Call one of the entries of `graph_kernels`; each is compiled for itself."""
+        return entry(*arguments)
 
 
 _engines: dict[int, Engine] = {}
@@ -189,7 +135,8 @@ class _Source:
     def _others(self) -> tuple[object, ...]:
         """What decides beside the functions: layouts, numbers, and our own sources."""
         model = self.model
-        own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in _SOURCES))]
+        here = Path(__file__).parent
+        own = [hashlib.sha256((here / f"{name}.py").read_bytes()).hexdigest() for name in _SOURCES]
         takes = [promise.parameters for promise in model.promises], sorted(model.faults), model.followed.clusters
         dtypes = [layout.padded.descr for layout in (self.state, self.setup, self.trail)]
         return dtypes, takes, model.actions, model.coverage, own
@@ -201,13 +148,9 @@ class _Source:
     @cached_property
     def lowering(self) -> Lowering:
         """The functions, lowered. Raises LoweringError."""
-        lowering = Lowering(sizes=self.model.sizes)
-        for function in self.model.functions:
-            lowering.read(function)
-        followed = follow(self.model, lowering.lowered)
-        if not widths.is_ours(self.model):
-            widths.guard(lowering, followed.stores)
-        return lowering
+        from zombieproof.checker.engine.binding import lowered  # noqa: PLC0415  # Numba is loaded when it is needed
+
+        return lowered(self.model)
 
 
 def _check_parameters(model: Model) -> None:
@@ -231,144 +174,28 @@ def _check_parameters(model: Model) -> None:
             raise LoweringError(f"{where}: {promise.name} has other parameters than (state) or (state, setup).")
 
 
-def _entered(source: _Source) -> tuple[Any, ...]:
-    """Return the entry points: kernels whose global names, once they are compiled, are those of this model."""
-    scope: dict[str, Any] = {"__name__": kernels.__name__}  # Numba imports it again when it loads from the cache
-
-    def bind() -> None:
-        if "step" not in scope:
-            _bind(source, scope)
-
+def _entered(source: _Source) -> tuple[EntryPoint, ...]:
+    """Return the entry points. What they are bound to is made when one has to be compiled."""
     folder = folder_of(source.key)
-    if folder is None:
-        bind()
-    clones = [marked(_with_globals(function, scope), source.key[:16]) for function in _ENTRIES]
-    return tuple(
-        entry(clone, Kept(folder, function.__name__, bind) if folder is not None else None)
-        for clone, function in zip(clones, _ENTRIES, strict=True)
-    )
+    scope: dict[str, Any] = {}
+    return tuple(_entry(name, source, scope, Kept(folder, name) if folder else None) for name in _ENTRIES)
 
 
-def _bind(source: _Source, scope: dict[str, Any]) -> None:
-    """Give the kernels what their global names stand for."""
-    model, lowering, state = source.model, source.lowering, source.state
-    lowering.mark = mark = source.key[:16]
-    words = state.padded.itemsize // 8
-    scope |= {
-        **{name: value for name, value in _GLOBALS.items() if name.isupper()},
-        "np": np,
-        "clear_words": intrinsics.clear_words,
-        "copy_words": intrinsics.copy_words,
-        "leading_zeros": intrinsics.leading_zeros,
-        "load_shared": intrinsics.load_shared,
-        "load_word": intrinsics.load_word,
-        "prefetch": intrinsics.prefetch,
-        "add_weighed": intrinsics.add_weighed,
-        "look_up": intrinsics.look_up,
-        "note_changes": intrinsics.note_changes,
-        "store_shared": intrinsics.store_shared,
-        "store_word": intrinsics.store_word,
-        "take_next": intrinsics.take_next,
-        "trailing_zeros": intrinsics.trailing_zeros,
-        "word_of": intrinsics.word_of,
-        "WORDS": words,
-        "HEAD": packing.head_of(words),
-        "PARTS": places.words_of_bits(words),
-        "IS_WHOLE": packing.is_whole(words),
-        "UNIT_ROWS": packing.unit_rows(words),
-        "MOST_BYTES": packing.most_bytes(words),
-        "TRAIL_WORDS": source.trail.padded.itemsize // 8,
-        "ACTIONS": model.actions,
-        "ACTION_PARTS": places.words_of_bits(model.actions),
-        "PROMISES": len(model.promises),
-        "KEYS": keys(words),
-        "READERS": reading.readers_of_words(reading.words_read(model, lowering.lowered, state)),
-        "PROMISE_PARTS": places.words_of_bits(len(model.promises)),
-        "EVERYTHING": reading.every_word(state),
-        "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
-        "CLUSTERS": len(model.followed.clusters),
-        "CLUSTER_OF": frozen(model.followed.cluster_of(model.actions)),
-        "step": _step(model, lowering),
-        "worth_trying": lowering.lower(model.worth_trying),
-        "tasks": lowering.lower(model.tasks),
-        "normalise": lowering.lower(model.normalise),
-        "bound_hit": lowering.lower(model.bound_hit),
-        "is_ready": lowering.lower(model.followed.is_ready),
-        "judge": _judge(model, lowering),
-    }
-    count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
-    scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
-    for module, names in _PARTS:
-        for name in names:
-            scope[name] = part(marked(_with_globals(getattr(module, name), scope), mark), checked=False)
+def _entry(name: str, source: _Source, scope: dict[str, Any], kept: Kept | None) -> EntryPoint:
+    def take(kinds: Kinds) -> Code | None:
+        return kept.take(kinds) if kept else None
 
+    def make(kinds: Kinds, arguments: tuple[Any, ...]) -> Code:
+        from zombieproof.checker.engine.binding import code_of  # noqa: PLC0415  # Numba is loaded when it is needed
 
-def keys(words: int) -> Any:
-    """Return the keys of the words of a state, and of none: 128 bits each, which nobody chose (SHA-256 of a name)."""
-    found = [hashlib.sha256(f"zombieproof: the key of word {word}".encode()).digest() for word in range(words + 1)]
-    return frozen_words([np.frombuffer(digest[:16], "<u8").tolist() for digest in found])
+        code = code_of(name, source, scope, arguments)
+        if kept:
+            kept.keep(kinds, code)
+        return code
 
-
-def _with_globals(function: Callable[..., Any], scope: dict[str, Any]) -> types.FunctionType:
-    assert isinstance(function, types.FunctionType)
-    return types.FunctionType(function.__code__, scope, function.__name__)
-
-
-_FEW_ACTIONS: Final = 64
-
-
-def _step(model: Model, lowering: Lowering) -> Any:
-    """Return a function that takes an action; of few each is compiled for itself, with its number a constant."""
-    step = lowering.lower(model.step)
-    if model.actions > _FEW_ACTIONS:
-        return step
-    scope: dict[str, Any] = {"__name__": __name__, "step": step}
-    lines = ["def one_step(state, action, setup, trail):"]
-    lines += [f"    if action == {i}: return step(state, {i}, setup, trail)" for i in range(model.actions)]
-    exec("\n".join([*lines, "    return False"]), scope)  # noqa: S102  # the text is made of the lines above
-    return part(marked(scope["one_step"], lowering.mark), checked=False)
-
-
-def _judge(model: Model, lowering: Lowering) -> Any:
-    """Return a function that judges the promise of a given number."""
-    lines = ["def judge(state, setup, promise):"]
-    scope: dict[str, Any] = {"__name__": __name__}
-    for i, promise in enumerate(model.promises):
-        scope[f"promise_{i}"] = lowering.lower(promise.holds)
-        lines.append(f"    if promise == {i}: return bool(promise_{i}({promise.parameters}))")
-    exec("\n".join([*lines, "    return True"]), scope)  # noqa: S102  # the text is made of the lines above
-    return part(marked(scope["judge"], lowering.mark), checked=False)
+    return EntryPoint(take, make)
 
 
 def places_of(function: types.FunctionType) -> str:
     """Return file and line of a function."""
     return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
-
-
-_PLACE: Final = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+)|.*defined at (?P<at>.+) \((?P<number>\d+)\)')
-_TWO_KINDS: Final = re.compile(r"Cannot unify (?P<one>.+) and (?P<other>.+) for '(?P<name>\w+)[.\d]*'")
-
-
-def _explained(engine: Engine, error: Exception) -> str:
-    """Return an error of Numba as one of ours: what, where, what to do. The last line of the model that it names."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    lowered = tuple(engine.source.lowering.lowered.values())
-    own = {each.filename: each.filename for each in lowered}
-    own |= {Path(name).name: name for name in own}
-    found = [(one["file"] or one["at"], one["line"] or one["number"]) for one in map(_PLACE.match, lines) if one]
-    named = [f"{own[file]}:{line}" for file, line in found if file in own]
-    where = named[-1] if named else engine.model.name
-    if isinstance(error, KeyError):
-        name = str(error.args[0])
-        where = ", ".join(each.name for each in lowered if each.mentions(name)) or where
-        what = f"a record has no field {name}"
-    elif unified := _TWO_KINDS.search(str(error)):
-        what = f"{unified['name']} is of two kinds, {unified['one']} and {unified['other']}"
-    elif "Function(int64)" in str(error):
-        what = "something that is no integer is stored, passed or returned where an integer is wanted"
-    else:
-        what = next((line for line in lines if not line.startswith(("Failed in", "During", "File"))), lines[0])[:300]
-    return (
-        f"{where}: {engine.model.name} cannot be compiled: {what}. "
-        "Legal: integers, booleans, NamedTuples of them, the fields of records; a record is filled field by field."
-    )

@@ -13,22 +13,22 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from zombieproof.checker.engine.checkpoint import CheckpointFault, Checkpoints
 from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.diagnosis import index_fault
-from zombieproof.checker.engine.fairness import Debt, debts
 from zombieproof.checker.engine.folder import FolderRefused, Keeping
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.engine.places import MOST_THREADS
-from zombieproof.checker.engine.recording import RecordingSearch
 from zombieproof.checker.engine.result import Checkpoint, Counterexample, Judged, Progress, Result, Verdict, exceeded
 from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.snapshots import keep, take_up
 from zombieproof.checker.engine.spill import Spill, SpillFault
-from zombieproof.checker.engine.spilling import SpillingSearch
 from zombieproof.checker.engine.storage import MIB, Memory, OutOfMemory
+
+if TYPE_CHECKING:
+    from zombieproof.checker.engine.fairness import Debt
 
 __all__ = ["Counterexample", "Judged", "Progress", "Result", "Stop", "Verdict", "explore"]
 
@@ -116,9 +116,8 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
             _levels(search, workers, max_depth, after_batch, _keeper(search, clock, checkpoints))
             if search.stopped and search.violated < 0:
                 why = f"the limit of {max_states:,} distinct states was reached"
-            elif isinstance(search, RecordingSearch) and search.owing and search.violated < 0:
-                search.settle()
-                owed = debts(search)
+            elif search.violated < 0:
+                owed = _owed(search, judged)
         except (_Ended, OutOfMemory, CheckpointFault, SpillFault) as ended:
             why = str(ended)
             interrupted = isinstance(ended, _Interrupted)
@@ -139,8 +138,26 @@ def _search(  # what a search is made of
     names = [promise.name for promise in judged]
     owing = [promise.name for promise in judged if promise.kind == "leads_to"]
     if owing:
+        from zombieproof.checker.engine.recording import RecordingSearch  # noqa: PLC0415  # few need it
+
         return RecordingSearch(compiled(model), setup, names, memory, max_states, owing)
-    return (SpillingSearch if spills else Search)(compiled(model), setup, names, memory, max_states)
+    if spills:
+        from zombieproof.checker.engine.spilling import SpillingSearch  # noqa: PLC0415  # few need it
+
+        return SpillingSearch(compiled(model), setup, names, memory, max_states)
+    return Search(compiled(model), setup, names, memory, max_states)
+
+
+def _owed(search: Search, judged: list[Promise]) -> list[Debt]:
+    """What the model leads to, and may stay away for ever: nothing, unless it was asked for that."""
+    if not any(promise.kind == "leads_to" for promise in judged):
+        return []
+    from zombieproof.checker.engine.fairness import debts  # noqa: PLC0415  # few need it
+    from zombieproof.checker.engine.recording import RecordingSearch  # noqa: PLC0415  # few need it
+
+    assert isinstance(search, RecordingSearch)
+    search.settle()
+    return debts(search)
 
 
 @contextlib.contextmanager
@@ -163,7 +180,12 @@ def _checkpoints(
 
 @contextlib.contextmanager
 def _spilling(search: Search, folder: Path | None) -> Iterator[Spill | None]:
-    if folder is None or not isinstance(search, SpillingSearch):
+    if folder is None:
+        yield None
+        return
+    from zombieproof.checker.engine.spilling import SpillingSearch  # noqa: PLC0415  # few need it
+
+    if not isinstance(search, SpillingSearch):
         yield None
         return
     with contextlib.closing(Spill(folder, search.engine.key)) as spill:

@@ -84,6 +84,8 @@ def debts(search: RecordingSearch) -> list[Debt]:
     Raises:
         OutOfMemory: the graph does not fit into the limit.
     """
+    if not search.notes:
+        return []  # in no state is anything owed
     graph = graph_of(search)
     found = []
     for bit, promise in enumerate(search.owing):
@@ -125,9 +127,6 @@ def graph_of(search: RecordingSearch) -> Graph:
 
 
 def _joined(kind: Any, parts: list[Any]) -> Any:
-    empty = kind(*(np.empty(0) for _ in kind._fields)) if not parts else None
-    if empty is not None:
-        return empty
     return kind(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

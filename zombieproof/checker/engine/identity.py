@@ -13,6 +13,7 @@ import dataclasses
 import enum
 import hashlib
 import inspect
+import marshal
 import re
 import sys
 import types
@@ -44,6 +45,8 @@ def identity(functions: Iterable[Callable[..., Any]], *others: object) -> str | 
     for text in said:
         digest.update(text.encode())
         digest.update(b"\0")
+    for code in found.codes:
+        digest.update(hashlib.sha256(code).digest())
     for file in sorted(found.files):
         digest.update(file.encode())
         digest.update(Path(file).read_bytes() if Path(file).is_file() else b"")
@@ -51,12 +54,17 @@ def identity(functions: Iterable[Callable[..., Any]], *others: object) -> str | 
 
 
 class Found:
-    """The functions that are reached, in the order in which they are met, and the files that they are in."""
+    """The functions that are reached, in the order in which they are met, what they do, and the files that they are in.
+
+    An IntEnum says the same whoever refers to it, so it is said once, and has its number in that order from then on.
+    """
 
     def __init__(self) -> None:
         self.functions: dict[types.FunctionType, None] = {}
+        self.codes: list[bytes] = []
         self.files: set[str] = set()
         self._left: list[types.FunctionType] = []
+        self._enums: dict[type, str] = {}
 
     def follow(self, function: types.FunctionType) -> str:
         """Note a function, whose content is said later; return its name."""
@@ -77,16 +85,17 @@ class Found:
     def _function(self, function: types.FunctionType) -> str:
         code = function.__code__
         self.files.add(code.co_filename)
+        self.codes.append(_code(code))
         annotations = {name: str(value) for name, value in function.__annotations__.items()}
         names = {*code.co_names, *_NAME.findall(" ".join(annotations.values()))}
-        scope = dict(function.__globals__)
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            scope[name] = cell.cell_contents
-            names.add(name)
+        scope: Mapping[str, Any] = function.__globals__
+        if code.co_freevars:
+            closed = zip(code.co_freevars, function.__closure__ or (), strict=True)
+            scope = {**scope, **{name: cell.cell_contents for name, cell in closed}}
+            names.update(code.co_freevars)
         return repr(
             (
                 f"{function.__module__}.{function.__qualname__}",
-                _code(code),
                 annotations,
                 self._value(function.__defaults__, names, 0),
                 self._value(function.__kwdefaults__, names, 0),
@@ -98,9 +107,11 @@ class Found:
         """What a name stands for; of modules, classes and objects what may be meant: what has one of `names`."""
         if depth > _DEEPEST:
             raise Unsaid
+        if isinstance(value, types.FunctionType) and not hasattr(value, "__wrapped__"):
+            return self.follow(value)
         if isinstance(value, enum.Enum):
             return repr(value)
-        if isinstance(value, _PLAIN):
+        if isinstance(value, _PLAIN) or type(value) is types.MemberDescriptorType:
             return value
         if isinstance(value, tuple | list):
             return type(value).__name__, [self._value(each, names, depth + 1) for each in value]
@@ -127,28 +138,44 @@ class Found:
         return shown
 
     def _class(self, cls: type, names: set[str], depth: int) -> Any:
+        if cls in self._enums:
+            return self._enums[cls]
         file = getattr(sys.modules.get(cls.__module__), "__file__", None)
         if isinstance(file, str):
             self.files.add(file)
-        members = [repr(each) for each in cls] if issubclass(cls, enum.Enum) else []
-        fields = getattr(cls, "_fields", ()), getattr(cls, "_field_defaults", {})
-        return (
-            f"{cls.__module__}.{cls.__qualname__}",
-            [each.__qualname__ for each in cls.__mro__],
-            members,
-            self._value(fields, names, depth + 1),
-            self._attributes(vars(cls), names, depth) if not members else [],
-        )
+        if issubclass(cls, enum.Enum):
+            self._enums[cls] = f"{cls.__module__}.{cls.__qualname__}, enumeration {len(self._enums)}"
+            bases = [each.__qualname__ for each in cls.__mro__]
+            return self._enums[cls], bases, [repr(each) for each in cls]
+        said = [f"{cls.__module__}.{cls.__qualname__}", *[each.__qualname__ for each in cls.__mro__]]
+        if hasattr(cls, "_fields"):
+            fields = cls._fields, getattr(cls, "_field_defaults", {})
+            return said, self._value(fields, names, depth + 1), self._attributes(vars(cls), names, depth)
+        return said, self._attributes(vars(cls), names, depth)
 
     def _attributes(self, scope: Mapping[str, Any], names: set[str], depth: int) -> list[Any]:
         return [(name, self._value(scope[name], names, depth + 1)) for name in sorted(names) if name in scope]
 
 
-def _code(code: types.CodeType) -> tuple[Any, ...]:
-    """All of a code object that says what it does, and where it stands."""
-    constants = [_constant(each) for each in code.co_consts]
+_WITHOUT_REFERENCES: Final = 2
+"""The newest format of code objects in which equal ones are equal bytes: later ones tell what is held once."""
+
+
+def _code(code: types.CodeType) -> bytes:
+    """All of a code object: what it does, and where it stands."""
+    if _is_ordered(code):
+        return marshal.dumps(code, _WITHOUT_REFERENCES)
+    said = code.co_code, [_constant(each) for each in code.co_consts], code.co_names, code.co_varnames
     places = code.co_filename, code.co_firstlineno, code.co_linetable
-    return code.co_code, constants, code.co_names, code.co_varnames, code.co_argcount, code.co_flags, places
+    return repr((said, code.co_argcount, code.co_flags, places)).encode()
+
+
+def _is_ordered(code: types.CodeType) -> bool:
+    """Whether there is no set among the constants, whose order is another in each process."""
+    return not any(
+        isinstance(each, frozenset) or (isinstance(each, types.CodeType) and not _is_ordered(each))
+        for each in code.co_consts
+    )
 
 
 def _constant(value: Any) -> Any:

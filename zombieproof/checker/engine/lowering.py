@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import platform
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import llvmlite
 import numba
 import numpy as np
 
@@ -22,6 +20,7 @@ from zombieproof.checker.engine.compilation import part
 from zombieproof.checker.engine.layout import Sizes
 from zombieproof.checker.engine.rewriting import Lowered, rewrite
 from zombieproof.checker.engine.sources import INT64, REPLACE, LoweringError, plain_function
+from zombieproof.checker.engine.versions import versions
 
 __all__ = ["Lowering", "LoweringError", "source_hash"]
 
@@ -96,11 +95,6 @@ def source_hash(functions: Iterable[Lowered], *others: object) -> str:
         digest.update(text.encode())
         digest.update(b"\0")
     return digest.hexdigest()
-
-
-def versions() -> list[str]:
-    """Return the versions of what compiles."""
-    return [numba.__version__, np.__version__, llvmlite.__version__, platform.python_version(), platform.machine()]
 
 
 def marked(function: types.FunctionType, mark: str) -> types.FunctionType:

@@ -17,9 +17,9 @@ from zombieproof.checker.engine.batches import Place
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import MOST_TASKS, Malformed
-from zombieproof.checker.engine.packing import most_bytes
 from zombieproof.checker.engine.search import BLOCK_ROWS, Search
 from zombieproof.checker.engine.storage import Block, Buffer, Memory
+from zombieproof.checker.engine.units import most_bytes
 
 MOST_LEADS_TO: Final = 16
 _NODE_BYTES: Final = 30

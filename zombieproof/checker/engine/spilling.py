@@ -18,11 +18,11 @@ import numpy as np
 
 from zombieproof.checker.engine import places as k
 from zombieproof.checker.engine.origins import Origins, StoredOrigins
-from zombieproof.checker.engine.packing import most_bytes
 from zombieproof.checker.engine.places import REGIONS
 from zombieproof.checker.engine.search import BLOCK_ROWS, Search
 from zombieproof.checker.engine.spill import Candidates, Spill, Store, borders
 from zombieproof.checker.engine.storage import Block, Part
+from zombieproof.checker.engine.units import most_bytes
 
 _SHARE_OF_TABLE: Final = 0.5
 _REGION_BYTES: Final = 64  # of a candidate, while its region is sorted

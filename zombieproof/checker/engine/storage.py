@@ -16,7 +16,6 @@ import numpy as np
 import psutil
 
 from zombieproof.checker.engine.origins import Origins, StoredOrigins, origins
-from zombieproof.checker.engine.packing import most_bytes, unit_rows
 from zombieproof.checker.engine.places import (
     BUCKET,
     RECENT,
@@ -27,6 +26,7 @@ from zombieproof.checker.engine.places import (
     States,
     words_of_bits,
 )
+from zombieproof.checker.engine.units import most_bytes, unit_rows
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10
