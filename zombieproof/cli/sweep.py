@@ -91,7 +91,7 @@ def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     ] = None,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="end before using more, such as 8G: inconclusive")] = "",
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="threads, up to 64; 1 by default: several rarely pay")
+        int | None, typer.Option(metavar="N", help="threads, up to 64; 1 by default, 2 to 4 pay")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="show also what holds below larger ones that hold")] = False,
     brief: Annotated[bool, typer.Option("--brief", help="tell stories without decisions and moves")] = False,

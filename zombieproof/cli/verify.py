@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
 def verify_command(
     memory: Annotated[str, typer.Option(metavar="SIZE", help="end an exploration before using more, such as 8G")] = "",
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="threads, up to 64; 1 by default: several rarely pay")
+        int | None, typer.Option(metavar="N", help="threads, up to 64; 1 by default, 2 to 4 pay")
     ] = None,
     write_results: Annotated[bool, typer.Option("--write-results", help="rewrite the pages that show results")] = False,
     form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
