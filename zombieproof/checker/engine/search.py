@@ -231,7 +231,10 @@ class Search:
                 try:
                     answer = self._run(block, places)
                 except IndexError as error:
-                    mine[k.PENDING] -= 1
+                    stages = [place.tally[k.STAGE] for place in self._pending(places)]
+                    if k.EXPAND not in stages:  # it is a promise that fails, and the turn has come
+                        raise
+                    mine[k.PENDING] = stages.index(k.EXPAND)
                     failing = places[(mine[k.OLDEST] + mine[k.PENDING]) % k.WAYS]
                     fault, unit = error, int(failing.tally[k.UNIT]) - 1
                     self.common[k.NEXT] = self.common[k.UNITS]
@@ -248,6 +251,12 @@ class Search:
             self.common[k.ENDED] = 1
             raise
         return answer
+
+    @staticmethod
+    def _pending(places: list[Place]) -> list[Place]:
+        """The places of a thread whose unit is not settled, in the order of the units."""
+        mine = places[0].tally
+        return [places[(mine[k.OLDEST] + i) % k.WAYS] for i in range(mine[k.PENDING])]
 
     def _help(self, answer: int) -> None:
         """Make room in the table or in the block, by the thread that has the turn."""
@@ -270,8 +279,7 @@ class Search:
 
     def _end(self, block: Block, places: list[Place], answer: int) -> None:
         """Take what a thread has found in a batch; what it has expanded and nobody has settled was never there."""
-        mine = places[0].tally
-        pending = [places[(mine[k.OLDEST] + i) % k.WAYS] for i in range(mine[k.PENDING])]
+        pending = self._pending(places)
         for place in places:
             place.tally[k.INDEX] = self.common[k.INDEX]
         if answer == k.STOPPED:

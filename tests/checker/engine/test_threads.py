@@ -1,0 +1,95 @@
+"""What several threads find is what one finds: a promise that is broken, an index outside its array, or both."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from zombieproof.checker.engine import search
+from zombieproof.checker.engine.explore import explore
+from zombieproof.checker.engine.hosts import ModelFault
+from zombieproof.checker.engine.model import Model, Promise
+from zombieproof.checker.engine.search import Search
+from zombieproof.checker.two_phase_commit.model import ABORT, ResourceManager, Rules, step, two_phase_commit
+
+MANAGERS = 7
+
+
+def step_that_reaches_too_far(state: Any, action: int, rules: Any, trail: Any) -> bool:
+    """Two-phase commit, but that one abort is noted outside of an array."""
+    if not step(state, action, rules, trail):
+        return False
+    if action == ABORT and received(state) == 3 and count_of(state, ResourceManager.PREPARED) == 4:
+        state.prepared[len(state.prepared) + count_of(state, ResourceManager.WORKING)] = 1
+    return True
+
+
+def count_of(state: Any, wanted: int) -> int:
+    count = 0
+    for i in range(len(state.resources)):
+        if state.resources[i] == wanted:
+            count += 1
+    return count
+
+
+def received(state: Any) -> int:
+    count = 0
+    for i in range(len(state.prepared)):
+        count += state.prepared[i]
+    return count
+
+
+def not_three_received_and_two_aborted(state: Any, rules: Any) -> bool:
+    return received(state) != 3 or count_of(state, ResourceManager.ABORTED) != 2
+
+
+def not_two_received_and_four_aborted(state: Any, rules: Any) -> bool:
+    return received(state) != 2 or count_of(state, ResourceManager.ABORTED) != 4
+
+
+def always(holds: Callable[..., bool]) -> Promise:
+    return Promise(holds.__name__, "always", holds, "It holds.")
+
+
+def found(model: Model, workers: int) -> tuple[object, ...]:
+    """What an exploration finds, or what is wrong with the model."""
+    try:
+        result = explore(model, Rules(), workers=workers, promises=[each.name for each in model.promises])
+    except ModelFault as fault:
+        return (str(fault),)
+    return result.verdict, result.distinct, result.generated, result.depth, result.violated, result.witnesses
+
+
+@pytest.fixture(scope="module")
+def plain() -> Model:
+    model = two_phase_commit(MANAGERS)
+    return replace(model, promises=tuple(each for each in model.promises if each.kind != "leads_to"))
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("is_far", [False, True], ids=["within arrays", "a step reaches too far"])
+@pytest.mark.parametrize(
+    "promise",
+    [not_three_received_and_two_aborted, not_two_received_and_four_aborted],
+    ids=lambda promise: promise.__name__,
+)
+def test_any_number_of_threads_ends_where_one_does(
+    plain: Model, promise: Callable[..., bool], is_far: bool, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = replace(plain, promises=(*plain.promises, always(promise)))
+    model = replace(model, step=step_that_reaches_too_far) if is_far else model
+    monkeypatch.setattr(search, "_FIRST_BATCH", 1 << 12)
+    alone = found(model, 1)
+    at_work: list[int] = []
+    explored = Search._explored
+
+    def counted(search: Search, *arguments: Any) -> None:
+        at_work.append(arguments[-1])
+        explored(search, *arguments)
+
+    monkeypatch.setattr(Search, "_explored", counted)
+    monkeypatch.setattr(Search, "_worth", lambda *_: workers)
+    assert found(model, workers) == alone
+    assert alone[0] != "holds"
+    assert max(at_work) > 1
