@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from zombieproof.checker.engine import search
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.model.fields import array, integer
 
@@ -137,3 +138,29 @@ def house() -> Callable[..., Any]:
 def variant() -> Callable[..., Model]:
     """Make a model like `coins` with other functions."""
     return lambda **changed: replace(COINS, **changed)
+
+
+@pytest.fixture
+def shared_by(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
+    """Have so many threads share each batch; the list says how many each batch had.
+
+    Units are of some seventy states, if that is not refused: what is spilled is read into the small buffer by units.
+    """
+
+    def shared(workers: int, *, small_units: bool = True) -> list[int]:
+        at_work: list[int] = []
+        explored = search.Search._explored
+
+        def counted(self: search.Search, *arguments: Any) -> None:
+            at_work.append(arguments[-1])
+            explored(self, *arguments)
+
+        monkeypatch.setattr(search, "_FIRST_BATCH", 1 << 13)
+        if small_units:
+            monkeypatch.setattr(search, "_SMALL_BUFFER", 1)
+            monkeypatch.setattr(search, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(search.Search, "_worth", lambda *_: workers)
+        monkeypatch.setattr(search.Search, "_explored", counted)
+        return at_work
+
+    return shared

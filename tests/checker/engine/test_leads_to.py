@@ -323,7 +323,7 @@ def less_than_full(state: Any, house: Any) -> bool:
 
 
 @pytest.mark.parametrize("workers", [2, 3, 64])
-def test_any_number_of_threads_finds_the_same(
+def test_what_is_owed_is_noted_by_one_of_any_number_of_threads(
     coins: Model, house: Callable[..., Any], workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owing = replace(coins, promises=(*coins.promises, Promise("paid", "leads_to", less_than_full)))

@@ -30,12 +30,19 @@ print(result.verdict, result.why, result.interrupted, result.distinct, result.pr
 """
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("limit", [1, 2, 100, 124])
-def test_a_limit_of_states_is_kept_to_the_state(coins: Model, house: Houses, limit: int, workers: int) -> None:
-    result = explore(coins, house(most=4), max_states=limit, workers=workers)
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("limit", [1, 2, 1000, 2000, 3374])
+def test_a_limit_of_states_is_kept_to_the_state(
+    coins: Model, house: Houses, limit: int, workers: int, shared_by: Callable[..., list[int]]
+) -> None:
+    alone = explore(coins, house(most=14), max_states=limit)
+    at_work = shared_by(workers)
+    result = explore(coins, house(most=14), max_states=limit, workers=workers)
     assert (result.verdict, result.distinct) == ("inconclusive", limit)
-    assert result.why == f"the limit of {limit} distinct states was reached"
+    assert result.why == f"the limit of {limit:,} distinct states was reached"
+    assert (result.generated, result.depth) == (alone.generated, alone.depth)
+    assert result.coverage.tolist() == alone.coverage.tolist()
+    assert max(at_work, default=1) > 1 or workers == 1 or limit < 1000
 
 
 def test_a_limit_that_is_just_enough_is_no_limit(coins: Model, house: Houses) -> None:

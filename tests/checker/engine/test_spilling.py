@@ -53,20 +53,20 @@ def little(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("rules", [Rules(), Rules(wait_for_all=0)], ids=["holds", "violated"])
 def test_runs_on_disk_change_nothing(
-    rules: Rules, workers: int, little: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rules: Rules, workers: int, little: list[int], tmp_path: Path, shared_by: Callable[..., list[int]]
 ) -> None:
     model = two_phase_commit(6)
     expected = facts(explore(model, rules, promises=SAFETY))
-    monkeypatch.setattr(SpillingSearch, "_worth", lambda *_: workers)
+    at_work = shared_by(workers, small_units=False)
     result = explore(model, rules, promises=SAFETY, spill=tmp_path / "spill", workers=workers)
     assert facts(result) == expected
     assert result.spilled is not None
     assert result.spilled.written_bytes > 8 * result.distinct or rules.wait_for_all == 0
     assert len(little) > 100 or rules.wait_for_all == 0
     assert not (tmp_path / "spill").exists()
+    assert max(at_work) == workers or rules.wait_for_all == 0
 
 
-@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
     "house_of",
     [
@@ -81,20 +81,25 @@ def test_runs_on_disk_change_nothing(
     ids=["holds", "violated", "violated_before", "witnessed", "never", "capacity", "normal_forms"],
 )
 def test_verdict_counterexample_witnesses_coverage_and_bounds_are_those_of_memory(
-    house_of: dict[str, int],
-    workers: int,
-    coins: Model,
-    house: Houses,
-    little: list[int],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    house_of: dict[str, int], coins: Model, house: Houses, little: list[int], tmp_path: Path
 ) -> None:
     setup = house(**{"most": 12, **house_of})
     expected = facts(explore(coins, setup))
-    monkeypatch.setattr(SpillingSearch, "_worth", lambda *_: workers)
-    assert facts(explore(coins, setup, spill=tmp_path, workers=workers)) == expected
+    assert facts(explore(coins, setup, spill=tmp_path)) == expected
     assert little or house_of == {"sorted": 1}
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("forbidden", [-1, 61], ids=["holds", "violated"])
+def test_threads_find_on_disk_what_one_finds_in_memory(
+    forbidden: int, coins: Model, house: Houses, little: list[int], tmp_path: Path, shared_by: Callable[..., list[int]]
+) -> None:
+    setup = house(most=40, forbidden_sum=forbidden, wanted_sum=60)
+    expected = facts(explore(coins, setup))
+    at_work = shared_by(2, small_units=False)
+    assert facts(explore(coins, setup, spill=tmp_path, workers=2)) == expected
+    assert little
+    assert max(at_work) == 2
 
 
 @pytest.mark.parametrize("most", [1, 500, 777, 778, 1000, 2196, 2197])
