@@ -174,9 +174,9 @@ def part(function: Callable[..., Any], *, checked: bool) -> Any:
     return numba.jit(**options, pipeline_class=_PartCompiler)(function)
 
 
-def entry(function: Callable[..., Any]) -> Any:
-    """Return a dispatcher that Python calls."""
-    return numba.jit(**_COMMON, boundscheck=False, pipeline_class=_WholeCompiler)(function)
+def entry(function: Callable[..., Any], **options: Any) -> Any:
+    """Return a dispatcher with all parts that a function needs; `options` are further ones of Numba."""
+    return numba.jit(**_COMMON, **options, boundscheck=False, pipeline_class=_WholeCompiler)(function)
 
 
 def machine_code(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Code:
@@ -185,8 +185,7 @@ def machine_code(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Co
     Raises:
         numba.core.errors.NumbaError: it cannot be compiled.
     """
-    options = {**_COMMON, "boundscheck": False, "no_cpython_wrapper": True}
-    dispatcher = numba.jit(**options, pipeline_class=_WholeCompiler)(function)
+    dispatcher = entry(function, no_cpython_wrapper=True)
     dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
     [made] = dispatcher.overloads.values()
     gives = numba.types.unliteral(made.signature.return_type)

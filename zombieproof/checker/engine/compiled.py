@@ -52,8 +52,9 @@ _MOST_ACTIONS: Final = 1 << 16
 class Engine:
     """A model that can be called: the layouts of its records, its source, the hash of all that, and the entry points.
 
-    Each entry point is loaded from the cache or compiled by the first who calls it. It raises LoweringError for a
-    function that Numba cannot compile, IndexError for an index outside its array.
+    `call` is `kernels.engine`; the others are called as they are in `looking_up`, `wandering` and `graph_kernels`. Each
+    is loaded from the cache or compiled by the first who calls it. It raises LoweringError for a function that Numba
+    cannot compile, IndexError for an index outside its array.
     """
 
     model: Model
@@ -62,24 +63,12 @@ class Engine:
     trail: Layout
     source: _Source
     key: str
-    entry: Callable[..., int]
+    call: Callable[..., int]
     rehash: Callable[..., None]
     wander: Callable[..., int]
     note: Callable[..., int]
     link: Callable[..., int]
     components: Callable[..., int]
-
-    def call(self, *arguments: Any) -> int:
-        """Call `kernels.engine`."""
-        return self.entry(*arguments)
-
-    def walk(self, *arguments: Any) -> int:
-        """Call `wandering.wander`, which is compiled for itself, by the first who walks."""
-        return self.wander(*arguments)
-
-    def look(self, entry: Callable[..., int], *arguments: Any) -> int:
-        """Call one of the entries of `graph_kernels`; each is compiled for itself."""
-        return entry(*arguments)
 
 
 _engines: dict[int, Engine] = {}

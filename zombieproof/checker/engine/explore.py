@@ -185,9 +185,7 @@ def _spilling(search: Search, folder: Path | None) -> Iterator[Spill | None]:
         return
     from zombieproof.checker.engine.spilling import SpillingSearch  # noqa: PLC0415  # few need it
 
-    if not isinstance(search, SpillingSearch):
-        yield None
-        return
+    assert isinstance(search, SpillingSearch)
     with contextlib.closing(Spill(folder, search.engine.key)) as spill:
         search.use(spill)
         yield spill

@@ -111,7 +111,7 @@ def graph_of(search: RecordingSearch) -> Graph:
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(nodes.degrees, out=starts[1:])
     slots, targets = np.full(size, -1, np.int32), np.empty(steps, np.int32)
-    search.engine.look(search.engine.link, nodes.prints, edges.prints, slots, targets)
+    search.engine.link(nodes.prints, edges.prints, slots, targets)
     return Graph(
         nodes.prints,
         nodes.enabled,
@@ -142,7 +142,7 @@ def _nearest(search: RecordingSearch, graph: Graph, bit: int) -> tuple[int, Any]
         np.zeros(count + 1, np.int32),
     )
     found = _Found(np.full(count, -1, np.int32), np.zeros(count, np.uint64), np.zeros(count, np.uint64))
-    components = search.engine.look(search.engine.components, graph, bit, work, found)
+    components = search.engine.components(graph, bit, work, found)
     is_fair = (found.always[:components] & ~found.acting[:components]) == 0
     places = np.flatnonzero((found.numbers >= 0) & np.append(is_fair, False)[found.numbers])
     return (int(places[0]) if len(places) else -1), found.numbers

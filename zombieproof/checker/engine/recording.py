@@ -124,10 +124,7 @@ class RecordingSearch(Search):
         tally[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = 0
         tally[[k.ACTIVE + promise for promise in self.owing]] = k.LEADS_TO
         first = int(tally[k.BASE] + tally[k.FIRST])
-        if (
-            self.engine.look(self.engine.note, place.parents, buffer.out, nodes, edges, place.around, tally)
-            == k.STOPPED
-        ):
+        if self.engine.note(place.parents, buffer.out, nodes, edges, place.around, tally) == k.STOPPED:
             name = self.engine.model.name
             raise ModelFault(f"{name}: tasks gives {tally[k.RESULT]}; give 1 to {MOST_TASKS}, or 0 for nobody")
         count, steps = int(tally[k.FOUND]), int(tally[k.RESULT])

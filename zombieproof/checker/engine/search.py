@@ -204,7 +204,7 @@ class Search:
         while len(self._places) < threads * k.WAYS:
             recent = self._places[-1].buffer.out.recent if len(self._places) % k.WAYS else self.table.recent()
             self._places.append(self._place(Buffer(self.shelf.candidates(_SMALL_BUFFER, recent), self._small.kept)))
-        at_work = [self._places[first : first + k.WAYS] for first in range(0, threads * k.WAYS, k.WAYS)]
+        at_work = [self._places[one * k.WAYS : (one + 1) * k.WAYS] for one in range(threads)]
         if executor and threads > 1:
             answers = [executor.submit(self._work, block, places) for places in at_work]
             wait(answers)

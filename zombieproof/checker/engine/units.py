@@ -6,7 +6,7 @@ from typing import Final
 
 UNIT_BYTES: Final = 1 << 16
 MOST_ROWS: Final = 1 << 10
-FEW_WORDS: Final = 6
+MOST_WORDS_AS_THEY_ARE: Final = 6
 
 
 def unit_rows(words: int) -> int:
@@ -16,7 +16,7 @@ def unit_rows(words: int) -> int:
 
 def is_whole(words: int) -> int:
     """Return 1 where rows of so many words are written as they are, else 0."""
-    return int(words <= FEW_WORDS)
+    return int(words <= MOST_WORDS_AS_THEY_ARE)
 
 
 def head_of(words: int) -> int:

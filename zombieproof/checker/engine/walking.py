@@ -161,7 +161,7 @@ class Walkers:
             self._judge_initial()
         self._tally[k.LIMIT] = 0 if self.broken is not None else steps
         try:
-            self.host.engine.walk(self._states, self._path, self.host.around, self._tally)
+            self.host.engine.wander(self._states, self._path, self.host.around, self._tally)
         except IndexError:
             raise fault_behind(self.host.engine, self._setup, self.path) from None
 
