@@ -181,6 +181,14 @@ print(explore(steps.MODEL, steps.Nothing()).distinct, "numba" in sys.modules)
         assert done.stdout == f"5 {is_loaded}\n"
 
 
+@pytest.mark.parametrize("module", ["search", "spilling", "recording", "fairness", "walking"])
+def test_no_way_to_explore_loads_what_compiles(module: str) -> None:
+    engine = "zombieproof.checker.engine"
+    program = f"import sys, {engine}.explore, {engine}.{module}; print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 EDITS: list[tuple[str, str, bool]] = [
     ("return 3", "return 4", True),
     ("MORE = 1", "MORE = 2", True),

@@ -129,7 +129,17 @@ def test_each_combination_of_kinds_is_compiled_once() -> None:
     for array in (np.zeros(3, np.int64), np.zeros(5, np.int64), np.zeros(3, np.int32), np.zeros(5, np.int32)):
         point(array, 9)
         assert set(array.tolist()) == {9}
-    assert [kinds[0][0] for kinds in compiled] == [np.int64, np.int32]
+    assert [said(kinds) for kinds in compiled] == [
+        said(spread((np.zeros(1, kind), 9))[0]) for kind in (np.int64, np.int32)
+    ]
+    assert len(set(compiled)) == 2
+
+
+def test_a_part_that_comes_twice_is_spread_twice() -> None:
+    pair = Pair(np.zeros(1, RECORD), np.zeros((1, 1)))
+    alike = Pair(*pair)
+    assert spread(((pair, pair),)) == spread(((pair, alike),))
+    assert spread(((pair, pair),))[1] == 2 * spread((pair,))[1]
 
 
 def element(array: Any, place: int) -> int:

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from zombieproof.checker.engine.graph_kernels import NO_ACTION
+from zombieproof.checker.engine.places import NO_ACTION
 from zombieproof.checker.engine.recording import Edges, Nodes, RecordingSearch
 
 _MOST_PLACES: Final = 1 << 18

@@ -7,16 +7,26 @@ of the model are bound by the engine.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from zombieproof.checker.engine.fingerprints import fingerprint
 from zombieproof.checker.engine.kernels import FAULTS, PROMISES, bound_hit, judge
 from zombieproof.checker.engine.model import MOST_TASKS
-from zombieproof.checker.engine.places import ACTIVE, BASE, DONE, FIRST, FOUND, LEADS_TO, PARENT, RESULT, STOPPED
+from zombieproof.checker.engine.places import (
+    ACTIVE,
+    BASE,
+    DONE,
+    FIRST,
+    FOUND,
+    LEADS_TO,
+    NO_ACTION,
+    PARENT,
+    RESULT,
+    STOPPED,
+)
 
-NO_ACTION: Final = -1
 _ONE = np.uint64(1)
 _ALL = np.uint64((1 << 64) - 1)
 

@@ -298,7 +298,7 @@ def asked(changes: Any, row: Any, part: Any) -> Any:
 
     What the others read of the state before, they said of that one.
     """
-    if WORDS <= FEW_WORDS:
+    if WORDS <= FEW_WORDS or word_of(changes, row, 0, PARTS) == _ALL:  # also where nobody knows what has changed
         return _ALL
     found = np.uint64(0)
     for words in range(PARTS):

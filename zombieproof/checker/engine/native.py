@@ -16,6 +16,7 @@ import os
 import pickle
 import threading
 import weakref
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,8 @@ _WORD: Final = ctypes.c_int64
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _CONFIGURATION: Final = Path(".numba_config.yaml")
 
-Kinds = tuple[Any, ...]
-"""What decides for which arguments code is compiled; hashable."""
+Kinds = tuple[int, ...]
+"""What decides for which arguments code is compiled: numbers of this process (`said` says what they stand for)."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +65,28 @@ class Code:
         return all(llvm.address_of_symbol(name) is not None for name in self.needs)
 
 
-class Linked:
-    """A function that can be called, for as long as this object is there."""
+_CALL: Final = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_SPREADING: Final = "spread"
+_POINTER: Final = "ptr" if llvm.llvm_version_info[0] >= 17 else "i64*"  # as LLVM writes it since then
 
-    def __init__(self, code: Code) -> None:
+
+class Linked:
+    """A function that can be called with so many words of arguments, for as long as this object is there.
+
+    To hand two hundred arguments over one by one takes longer than what some calls do: a function is made beside it
+    that reads them from memory.
+    """
+
+    def __init__(self, code: Code, words: int) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
         # A linker for each: names of one object file never meet those of another.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_spreading(code.name, words)), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code.content))
         self._engine.finalize_object()
-        self._address = self._engine.get_function_address(code.name)
+        self._function = _CALL(self._engine.get_function_address(_SPREADING))
         self._gives = code.gives
-        self._functions: dict[int, Callable[..., int]] = {}
 
     def __call__(self, words: list[int]) -> int | None:
         """Call it with arguments that were spread; other threads of Python run on.
@@ -85,15 +94,24 @@ class Linked:
         Raises:
             IndexError: an index was outside its array.
         """
-        function = self._functions.get(len(words))
-        if function is None:
-            kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *[_WORD] * len(words))
-            function = self._functions[len(words)] = kind(self._address)
-        result, exception = _WORD(0), ctypes.c_void_p()
-        status = function(ctypes.addressof(result), ctypes.addressof(exception), *words)
+        result, exception, block = _WORD(0), ctypes.c_void_p(), array("q", words)
+        place, _ = block.buffer_info()
+        status = self._function(ctypes.addressof(result), ctypes.addressof(exception), place)
         if status:
             raise _raised(status, exception.value)
         return result.value if self._gives else None
+
+
+def _spreading(name: str, words: int) -> str:
+    """A function `spread(result, exception, words)` that calls another one with each word as an argument."""
+    pointer = _POINTER
+    kinds = ", ".join([pointer, pointer, *["i64"] * words])
+    given = ", ".join([f"{pointer} %result", f"{pointer} %exception", *[f"i64 %w{i}" for i in range(words)]])
+    lines = [f'declare i32 @"{name}"({kinds})']
+    lines += [f"define i32 @{_SPREADING}({pointer} %result, {pointer} %exception, {pointer} %words) {{"]
+    for i in range(words):
+        lines += [f"%p{i} = getelementptr i64, {pointer} %words, i64 {i}", f"%w{i} = load i64, {pointer} %p{i}"]
+    return "\n".join([*lines, f'%status = call i32 @"{name}"({given})', "ret i32 %status", "}"])
 
 
 class _Exception(ctypes.Structure):
@@ -121,21 +139,30 @@ def spread(arguments: tuple[Any, ...]) -> tuple[Kinds, list[int]]:
     Raises:
         TypeError: something else.
     """
-    kinds: list[Any] = []
+    kinds: list[int] = []
     words: list[int] = []
     for argument in arguments:
         _spread(argument, kinds, words)
     return tuple(kinds), words
 
 
-_met: Final[dict[int, tuple[Any, tuple[Any, ...], tuple[int, ...]]]] = {}
+_met: Final[dict[int, tuple[Any, int, tuple[int, ...]]]] = {}
 """Arrays that were spread and are still there, by identity: a search calls with the same ones again and again.
 
 An array that others refer to, weakly too, is not resized in place by NumPy.
 """
+_numbers: Final[dict[Any, int]] = {}
+"""What decides about one argument or part of one, with its number."""
 
 
-def _spread(value: Any, kinds: list[Any], words: list[int]) -> None:
+def _number(kind: Any) -> int:
+    return _numbers.setdefault(kind, len(_numbers))
+
+
+_INTEGER: Final = _number(int)
+
+
+def _spread(value: Any, kinds: list[int], words: list[int]) -> None:
     if isinstance(value, np.ndarray):
         met = _met.get(id(value))
         if met is None or met[0]() is not value:
@@ -143,30 +170,37 @@ def _spread(value: Any, kinds: list[Any], words: list[int]) -> None:
         kinds.append(met[1])
         words += met[2]
     elif isinstance(value, tuple):
-        kinds.append((type(value), len(value)))
+        kinds.append(_number((type(value), len(value))))
+        last, kind, word = None, 0, 0
         for each in value:
+            if each is last and isinstance(each, tuple):  # the same once more, as both ways of a thread may be
+                kinds += kinds[kind:]
+                words += words[word:]
+                continue
+            last, kind, word = each, len(kinds), len(words)
             _spread(each, kinds, words)
     elif type(value) in (int, np.int64) and _LEAST <= value <= _MOST:
-        kinds.append(int)
+        kinds.append(_INTEGER)
         words.append(int(value))
     else:
         raise TypeError(f"compiled code takes arrays, integers of 64 bits and tuples of them, not {value!r}")
 
 
-def _meet(array: Any) -> tuple[Any, tuple[Any, ...], tuple[int, ...]]:
-    place, flags = id(array), array.flags
+def _meet(one: Any) -> tuple[Any, int, tuple[int, ...]]:
+    place, flags = id(one), one.flags
     order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
     met = _met[place] = (
-        weakref.ref(array, lambda _, met=_met: met.pop(place, None)),  # type: ignore[misc]
-        (array.dtype, array.ndim, order, flags.writeable),
-        (0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides),
+        weakref.ref(one, lambda _, met=_met: met.pop(place, None)),  # type: ignore[misc]
+        _number((one.dtype, one.ndim, order, flags.writeable)),
+        (0, 0, one.size, one.itemsize, one.ctypes.data, *one.shape, *one.strides),
     )
     return met
 
 
 def said(kinds: Kinds) -> str:
     """Kinds in words that are the same in each process."""
-    return repr([_said(kind) for kind in kinds])
+    known = {number: kind for kind, number in _numbers.items()}
+    return repr([_said(known[number]) for number in kinds])
 
 
 def _said(kind: Any) -> Any:
@@ -201,13 +235,13 @@ class EntryPoint:
         """Call it. Raises IndexError, TypeError, and what `make` raises."""
         kinds, words = spread(arguments)
         linked = self._linked.get(kinds)
-        return (linked or self._first(kinds, arguments))(words)
+        return (linked or self._first(kinds, arguments, len(words)))(words)
 
-    def _first(self, kinds: Kinds, arguments: tuple[Any, ...]) -> Linked:
+    def _first(self, kinds: Kinds, arguments: tuple[Any, ...], words: int) -> Linked:
         with self._lock:
             if kinds not in self._linked:
                 code = self._take(kinds)
                 if code is None or not code.is_complete():
                     code = self._make(kinds, arguments)
-                self._linked[kinds] = Linked(code)
+                self._linked[kinds] = Linked(code, words)
             return self._linked[kinds]

@@ -11,20 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from zombieproof.checker.engine import places as k
+from zombieproof.checker.engine.batches import Place
 from zombieproof.checker.engine.origins import Origins, StoredOrigins
 from zombieproof.checker.engine.places import REGIONS
 from zombieproof.checker.engine.search import BLOCK_ROWS, Search
 from zombieproof.checker.engine.spill import Candidates, Spill, Store, borders
-from zombieproof.checker.engine.storage import Block, Part
+from zombieproof.checker.engine.storage import MIB, Block, Buffer, Part
 from zombieproof.checker.engine.units import most_bytes
 
 _SHARE_OF_TABLE: Final = 0.5
+_AT_ONCE: Final = MIB
 _REGION_BYTES: Final = 64  # of a candidate, while its region is sorted
 
 
@@ -144,14 +146,16 @@ class SpillingSearch(Search):
     def _select(self, source: list[Block], waiting: list[Block], alive: Any, before: _Before) -> None:
         """Gather and judge the candidates that are new."""
         self.table.clear()
-        place, out = self._places[0], self._small.out
+        place = self._wide_place()
+        out = place.buffer.out
         for block in waiting:
             self.bring(block)
             parents, actions = block.origins.whole()
-            for unit in range(block.last_unit):
-                first, last = int(block.units[unit, 1]), int(block.units[unit + 1, 1])
-                self._unpacked(block, unit, unit + 1, place)
-                rows = last - first
+            last = unit = 0
+            while unit < block.last_unit:
+                there = self._unpacked(block, unit, block.last_unit, place)
+                unit, rows = int(there[k.UNIT]), int(there[k.LAST])
+                first, last = last, last + rows
                 self._roomy(rows)
                 out.states.words[:rows] = place.parents.words[:rows]
                 out.fresh[:rows] = alive[block.base + first : block.base + last]
@@ -159,7 +163,7 @@ class SpillingSearch(Search):
                 out.parents[:rows], out.actions[:rows] = parents[first:last], actions[first:last]
                 tally = self._tally()
                 tally[k.FOUND], tally[k.FILL], tally[k.BYTES] = rows, self._fill, self._bytes
-                answer = self._call(k.GATHER, block, self._small, tally)
+                answer = self._call(k.GATHER, block, place.buffer, tally)
                 self._fill, self._bytes = int(tally[k.FILL]), int(tally[k.BYTES])
                 if answer == k.STOPPED:
                     self.stopped = True
@@ -173,6 +177,11 @@ class SpillingSearch(Search):
             self._stored.pop(id(block), None)
             block.release()
         self.settle()
+
+    def _wide_place(self) -> Place:
+        """A place for many units at once: a call takes as long as a unit."""
+        buffer = Buffer(self.shelf.candidates(_AT_ONCE, self.table.recent()), self._small.kept)
+        return replace(self._place(buffer), parents=self.shelf.scratch(_AT_ONCE))
 
     def _roomy(self, rows: int) -> None:
         """See that the small buffer can keep so many rows more."""
