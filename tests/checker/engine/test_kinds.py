@@ -15,7 +15,7 @@ from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.spark_sink.model import SPARK_SINK
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, ON_REPLICAS, TRANSACTIONS
 from zombieproof.checker.two_phase_commit.model import two_phase_commit
-from zombieproof.model.fields import array, integer
+from zombieproof.model.fields import array, exchange, integer, is_same, precedes
 
 RANGES = {
     "i1": (-(2**7), 2**7 - 1),
@@ -119,6 +119,28 @@ def compares_records(state: State, action: int, setup: Setup, trail: Trail) -> b
     return state.inner == state.inners[0]
 
 
+def exchanges_integers(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    exchange(state.count, state.inner.value)
+    return True
+
+
+def exchanges_arrays(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    exchange(state.marks, state.marks)
+    return True
+
+
+def compares_two_kinds(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    return precedes(state.inner, trail)
+
+
+def compares_what_has_a_list(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    return is_same(state, state)
+
+
+def compares_what_is_wide(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    return precedes(setup, setup)
+
+
 # Wrong on purpose.
 def forgets_to_return(state: Any, action: Any, setup: Any, trail: Any):  # type: ignore[no-untyped-def]  # noqa: RET503
     while state.count == 0:
@@ -136,6 +158,11 @@ def forgets_to_return(state: Any, action: Any, setup: Any, trail: Any):  # type:
         (swaps_names, "other is a Inner, and has no field count"),
         (measures_an_integer, "state.count is an integer, and has no elements"),
         (compares_records, "state.inner is a Inner where an integer is wanted"),
+        (exchanges_integers, "an integer is taken for a record. Legal: two records of one class"),
+        (exchanges_arrays, "an array is taken for a record"),
+        (compares_two_kinds, "a Inner and a Trail"),
+        (compares_what_has_a_list, "a State has a field inner"),
+        (compares_what_is_wide, "a Setup has a field value. Legal: .* integers of one byte with a sign"),
         (forgets_to_return, "it can end without a value"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

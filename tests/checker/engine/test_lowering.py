@@ -1,8 +1,9 @@
 """Lowered functions say what the interpreted ones say, on all that a model may be written with."""
 
+import random
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from zombieproof.checker.engine import compilation
 from zombieproof.checker.engine.layout import dtype_of, layout_of, to_object, to_record
 from zombieproof.checker.engine.lowering import Lowering
-from zombieproof.model.fields import array, integer
+from zombieproof.model.fields import array, exchange, integer, is_same, precedes
 
 
 class Colour(IntEnum):
@@ -159,6 +160,52 @@ def test_compiled_and_interpreted_agree(
     compiled(which, desks)
     FUNCTIONS[which](desk)
     assert to_object(Desk, desks[0]) == layout_of(Desk).unpack(layout_of(Desk).pack(desk))
+
+
+def of_bytes(count: int) -> Any:
+    """A record class of so many integers of one byte."""
+    return make_dataclass("Bytes", [(f"f{i}", int, 0) for i in range(count)], slots=True)
+
+
+def desk_of(record: Any) -> Any:
+    """A record with two of a class, and with what is found out of them."""
+    return make_dataclass("Two", [("ones", list[Any], array(record, 2)), ("results", list[int], array(int, 4))])
+
+
+def compares(desk: Any) -> None:
+    one, other = desk.ones[0], desk.ones[1]
+    desk.results[0] = int(precedes(one, other)) + 2 * int(precedes(other, one)) + 4 * int(precedes(one, one))
+    desk.results[1] = int(is_same(one, other)) + 2 * int(is_same(other, one)) + 4 * int(is_same(one, one))
+    if desk.results[2] == 1:
+        exchange(one, other)
+    desk.results[3] = int(precedes(one, other))
+
+
+FEW = [-128, -2, -1, 0, 1, 127]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 8, 9, 14, 15, 16, 17, 24, 25])
+def test_records_are_compared_and_exchanged_as_wholes(size: int) -> None:
+    record = of_bytes(size)
+    two = desk_of(record)
+    lowered = Lowering().lower(compares)
+    entry = compilation.entry(lambda desks: lowered(desks[0]))
+    rng = random.Random(size)
+    for turn in range(300):
+        values = [rng.choice(FEW) for _ in range(size)]
+        others = list(values)
+        if turn % 5:
+            others[rng.randrange(size)] = rng.choice(FEW)
+        if turn % 3 == 0:
+            others = [rng.choice(FEW) for _ in range(size)]
+        desk = two([record(*values), record(*others)], [0, 0, turn % 2, 0])
+        desks = np.zeros(1, dtype_of(two))
+        to_record(desk, desks[0])
+        entry(desks)
+        compares(desk)
+        assert to_object(two, desks[0]) == desk
+        assert desk.results[:2] == [(values < others) + 2 * (others < values), 7 if values == others else 4]
+        assert desk.ones[0] == record(*(others if turn % 2 else values))
 
 
 def test_a_function_is_lowered_once() -> None:

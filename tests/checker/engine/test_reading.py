@@ -17,6 +17,7 @@ from zombieproof.checker.engine.reading import names_said, readers_of_words, wor
 from zombieproof.checker.engine.sources import plain_function
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.model import TRANSACTIONS
+from zombieproof.model.fields import precedes
 
 
 def says_heaps(state: Any) -> bool:
@@ -70,6 +71,19 @@ def test_words_are_those_of_the_leaves_on_whose_paths_all_names_are_said() -> No
     assert expected
     assert set(np.flatnonzero(bits).tolist()) == expected
     assert len(words_of_leaves(layout)) == len(list(layout.paths()))
+
+
+def compares_wholes(state: Any) -> bool:
+    return not precedes(state.messages[0], state.messages[1])
+
+
+def test_who_compares_whole_records_is_taken_to_read_everything() -> None:
+    layout = layout_of(TRANSACTIONS.state, TRANSACTIONS.sizes)
+    lowering = Lowering()
+    lowering.read(compares_wholes)
+    promise = Promise("it", "always", compares_wholes, "", "")
+    row = words_read(replace(TRANSACTIONS, promises=(promise,)), lowering.lowered, layout)[0]
+    assert (row == (1 << 64) - 1).all()
 
 
 def test_each_word_names_the_promises_that_read_it() -> None:

@@ -45,6 +45,7 @@ _KERNELS: Final = (
     "flags_of",
     "asked",
     "list_judged",
+    "judge",
     "judged",
     "unfinished",
     "gather",
@@ -167,7 +168,7 @@ def _bound(source: Source) -> dict[str, Any]:
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
         "is_ready": lowering.lower(model.followed.is_ready),
-        "judge": _judge(model, lowering),
+        "holding": _holding(model, lowering),
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
     scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
@@ -203,15 +204,23 @@ def _step(model: Model, lowering: Lowering) -> Any:
     return part(marked(scope["one_step"], lowering.mark), checked=False)
 
 
-def _judge(model: Model, lowering: Lowering) -> Any:
-    """Return a function that judges the promise of a given number."""
-    lines = ["def judge(state, setup, promise):"]
-    scope: dict[str, Any] = {"__name__": __name__}
+def _holding(model: Model, lowering: Lowering) -> Any:
+    """Return a function that judges promises, which are given as bits: one after the other, each behind its own branch.
+
+    What a processor expects of a branch it learns by what was asked before; a jump to the promise of a number is
+    expected to go where it went last.
+    """
+    lines = ["def holding(state, setup, part, asked):", "    held = asked & NOTHING"]
+    scope: dict[str, Any] = {"__name__": __name__, "NOTHING": np.uint64(0)}
     for i, promise in enumerate(model.promises):
         scope[f"promise_{i}"] = lowering.lower(promise.holds)
-        lines.append(f"    if promise == {i}: return bool(promise_{i}({promise.parameters}))")
-    exec("\n".join([*lines, "    return True"]), scope)  # noqa: S102  # the text is made of the lines above
-    return part(marked(scope["judge"], lowering.mark), checked=False)
+        scope[f"BIT_{i}"] = np.uint64(1 << i % 64)
+        if i % 64 == 0:
+            lines.append(f"    if part == {i // 64}:")
+        lines.append(f"        if asked & BIT_{i} != NOTHING and promise_{i}({promise.parameters}):")
+        lines.append(f"            held |= BIT_{i}")
+    exec("\n".join([*lines, "    return held"]), scope)  # noqa: S102  # the text is made of the lines above
+    return part(marked(scope["holding"], lowering.mark), checked=False)
 
 
 _PLACE: Final = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+)|.*defined at (?P<at>.+) \((?P<number>\d+)\)')

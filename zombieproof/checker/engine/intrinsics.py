@@ -5,6 +5,8 @@ Vectors are LLVM's, of no machine in particular: it makes of them what the machi
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
 from typing import Any, Final
 
 from llvmlite import ir
@@ -298,3 +300,81 @@ def clear_words(typingctx: Any, target: Any, row: Any, words: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(target, types.int64, words), codegen
+
+
+def _pieces(size: int) -> list[tuple[int, int]]:
+    """First byte and size of what a record of so many bytes is read by: words, the last of which may overlap."""
+    if size >= 8:
+        return [(first, 8) for first in sorted({*range(0, size - 7, 8), size - 8})]
+    found, first = [], 0
+    while first < size:
+        piece = next(each for each in (4, 2, 1) if first + each <= size)
+        found.append((first, piece))
+        first += piece
+    return found
+
+
+def _loaded(builder: Any, record: Any, size: int) -> Iterator[tuple[Any, Any]]:
+    """The pieces of a record, and pointers to them."""
+    start = builder.bitcast(record, I8.as_pointer())
+    for first, count in _pieces(size):
+        place = builder.bitcast(builder.gep(start, [I64(first)]), ir.IntType(8 * count).as_pointer())
+        yield builder.load(place, align=1), place
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def precedes(typingctx: Any, one: Any, other: Any) -> Any:
+    """Whether a record of signed bytes stands before another of its kind, byte by byte."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del context
+        size = signature.args[0].size
+        found: Any = ir.Constant(ir.IntType(1), 0)
+        pieces = zip(*(list(_loaded(builder, record, size)) for record in arguments), strict=True)
+        for (mine, _), (others, _) in reversed(list(pieces)):
+            # A byte with a sign is in the order of bytes without, when that bit is the other way round.
+            count = mine.type.width // 8
+            flipped = mine.type(int.from_bytes(b"\x80" * count, "little"))
+            keys = [builder.xor(each, flipped) for each in (mine, others)]
+            if count > 1:
+                keys = [builder.bswap(key) for key in keys]
+            less = builder.icmp_unsigned("<", *keys)
+            found = builder.select(builder.icmp_unsigned("==", *keys), found, less)
+        return found
+
+    return (types.boolean(one, other), codegen) if _are_alike(one, other) else None
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def is_same(typingctx: Any, one: Any, other: Any) -> Any:
+    """Whether two records of one kind hold the same."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del context
+        size = signature.args[0].size
+        pieces = zip(*(list(_loaded(builder, record, size)) for record in arguments), strict=True)
+        differing = [builder.zext(builder.xor(mine, others), I64) for (mine, _), (others, _) in pieces]
+        return builder.icmp_unsigned("==", functools.reduce(builder.or_, differing), I64(0))
+
+    return (types.boolean(one, other), codegen) if _are_alike(one, other) else None
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def exchange(typingctx: Any, one: Any, other: Any) -> Any:
+    """Exchange what two records of one kind hold."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        size = signature.args[0].size
+        mine, others = (list(_loaded(builder, record, size)) for record in arguments)
+        for (_, place), (content, _) in (*zip(mine, others, strict=True), *zip(others, mine, strict=True)):
+            builder.store(content, place, align=1)
+        return context.get_dummy_value()
+
+    return (types.void(one, other), codegen) if _are_alike(one, other) else None
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    return isinstance(one, types.Record) and one == other

@@ -41,6 +41,7 @@ from zombieproof.checker.engine.places import (
     DONE,
     ENDED,
     EXPAND,
+    EXPECTED,
     FILL,
     FIRST,
     FOUND,
@@ -125,8 +126,8 @@ def is_ready(state: Any, setup: Any, cluster: int) -> bool:
     raise NotImplementedError
 
 
-def judge(state: Any, setup: Any, promise: int) -> bool:
-    """Return whether a promise, by its number, holds in a state."""
+def holding(state: Any, setup: Any, part: int, asked: Any) -> Any:
+    """Return as bits which of the promises from 64 * `part` on that are asked hold in a state."""
     raise NotImplementedError
 
 
@@ -320,29 +321,37 @@ def judged(state: Any, setup: Any, index: Any, tally: Any, changes: Any, row: An
         tally[BOUNDS + code % MAX_BOUNDS] += 1
         return
     for part in range(PROMISE_PARTS):
-        left = np.uint64(tally[JUDGED + part])
-        if left != 0:
-            left &= asked(changes, row, part)
+        wanted = np.uint64(tally[JUDGED + part])
+        if wanted != 0:
+            wanted &= asked(changes, row, part)
+        left = wanted & (holding(state, setup, part, wanted) ^ np.uint64(tally[EXPECTED + part]))
         while left != 0:
             promise = 64 * part + trailing_zeros(left)
             left &= left - _ONE
-            holds = judge(state, setup, promise)
             if tally[ACTIVE + promise] == SOMETIMES:
-                if holds:
-                    tally[WITNESSES + promise] = index
-                    tally[ACTIVE + promise] = 0
-                    list_judged(tally)
-            elif not holds and tally[VIOLATED] < 0:
+                tally[WITNESSES + promise] = index
+                tally[ACTIVE + promise] = 0
+                list_judged(tally)
+            elif tally[VIOLATED] < 0:
                 tally[VIOLATED] = promise
 
 
+def judge(state: Any, setup: Any, promise: Any) -> bool:
+    """Return whether a promise, by its number, holds in a state."""
+    asked = _ONE << np.uint64(promise % 64)
+    return bool(holding(state, setup, promise // 64, asked) != 0)
+
+
 def list_judged(tally: Any) -> None:
-    """Note as bits the promises that are judged in every state."""
+    """Note as bits the promises that are judged in every state, and which of them are expected to hold."""
     for part in range(PROMISE_PARTS):
-        tally[JUDGED + part] = 0
+        tally[JUDGED + part] = tally[EXPECTED + part] = 0
     for promise in range(PROMISES):
-        if tally[ACTIVE + promise] == ALWAYS or tally[ACTIVE + promise] == SOMETIMES:
+        kind = tally[ACTIVE + promise]
+        if kind in (ALWAYS, SOMETIMES):
             tally[JUDGED + promise // 64] |= 1 << promise % 64
+        if kind == ALWAYS:
+            tally[EXPECTED + promise // 64] |= 1 << promise % 64
 
 
 def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:

@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 from zombieproof.checker.engine.layout import Sizes, class_of, is_record, layout_of
 from zombieproof.checker.engine.model import Model, near
 from zombieproof.checker.engine.rewriting import Lowered
-from zombieproof.checker.engine.sources import INT64, REPLACE, LoweringError, plain_function
+from zombieproof.checker.engine.sources import INT64, OF_RECORDS, REPLACE, LoweringError, plain_function
 
 
 @dataclass(frozen=True)
@@ -263,6 +263,8 @@ class _Body:
             return self.follower.call(self.one.functions[name], tuple(self.kind(a) for a in node.args))
         if name == REPLACE:
             return self.replaced(node)
+        if name in OF_RECORDS.values():
+            return self.whole(node)
         if name in self.one.classes:
             for argument in node.args:
                 self.kind(argument)
@@ -273,6 +275,21 @@ class _Body:
             for argument in node.args:
                 self.integer(argument)
         return Array(int) if name == "range" else int
+
+    def whole(self, node: ast.Call) -> Kind:
+        """Two records are compared or exchanged."""
+        legal = "two records of one class whose fields are all integers of one byte with a sign"
+        found = {self.kind(argument) for argument in node.args}
+        for kind in found - {Unknown}:
+            if not is_record(kind):
+                self.refuse(node, f"{_words(kind)} is taken for a record", legal)
+            members = layout_of(typing.cast("type", kind), self.follower.sizes).members
+            other = next((m.name for m in members if m.length is not None or m.element != "i1"), None)
+            if other is not None:
+                self.refuse(node, f"{_words(kind)} has a field {other}", legal)
+        if len(found) > 1:
+            self.refuse(node, " and ".join(sorted(map(_words, found))), legal)
+        return int
 
     def replaced(self, node: ast.Call) -> Kind:
         owner = self.kind(node.args[0])

@@ -19,8 +19,9 @@ from zombieproof.checker.engine import intrinsics
 from zombieproof.checker.engine.compilation import part
 from zombieproof.checker.engine.layout import Sizes
 from zombieproof.checker.engine.rewriting import Lowered, rewrite
-from zombieproof.checker.engine.sources import INT64, REPLACE, LoweringError, plain_function
+from zombieproof.checker.engine.sources import INT64, OF_RECORDS, REPLACE, LoweringError, plain_function
 from zombieproof.checker.engine.versions import versions
+from zombieproof.model import fields
 
 __all__ = ["Lowering", "LoweringError", "source_hash"]
 
@@ -76,6 +77,9 @@ class Lowering:
                 "__name__": __name__,  # Numba imports it when it loads from the cache, and a test's module has no path
                 INT64: numba.int64,
                 REPLACE: intrinsics.replace,
+                OF_RECORDS[fields.precedes]: intrinsics.precedes,
+                OF_RECORDS[fields.is_same]: intrinsics.is_same,
+                OF_RECORDS[fields.exchange]: intrinsics.exchange,
                 **{name: self._part(callee) for name, callee in lowered.functions.items()},
                 **{name: frozen(table) for name, table in lowered.tables.items()},
                 **lowered.classes,

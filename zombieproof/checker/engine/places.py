@@ -137,6 +137,7 @@ BOUNDS: Final = 224  # for each code of bound_hit: how many states
 JUDGED: Final = 256  # the promises that are judged in every state, as bits; two words
 OLDEST: Final = 258  # in the tally of the first way of a thread: the way that has been expanded first, of ...
 PENDING: Final = 259  # ... so many that wait for their turn
+EXPECTED: Final = 260  # those of them that are expected to hold, of the kind *always*, as bits; two words
 # Only in the tally that all threads of a batch share: what they write at once lies in cache lines of its own.
 NEXT: Final = 272  # next unit to be taken
 TURN: Final = 280  # the unit whose candidates are looked up, kept and judged now

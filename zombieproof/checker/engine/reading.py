@@ -19,9 +19,10 @@ from zombieproof.checker.engine.lowering import frozen_words
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.places import words_of_bits
 from zombieproof.checker.engine.rewriting import Lowered
-from zombieproof.checker.engine.sources import plain_function
+from zombieproof.checker.engine.sources import OF_RECORDS, plain_function
 
 Functions = Mapping[types.FunctionType, Lowered]
+_OF_RECORDS = frozenset(OF_RECORDS.values())
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -32,6 +33,8 @@ def words_read(model: Model, lowered: Functions, state: Layout) -> Any:
     for promise in model.promises:
         names = names_said(plain_function(promise.holds), lowered)
         row = _empty(state)
+        if names & _OF_RECORDS:  # whole records, and it is not said which
+            row |= every_word(state)[0]
         for path, found in words:
             if path <= names:
                 for word in found:
@@ -66,6 +69,7 @@ def names_said(function: types.FunctionType, lowered: Functions) -> frozenset[st
         if one.function not in seen:
             seen.add(one.function)
             said.update(node.attr for node in ast.walk(one.tree) if isinstance(node, ast.Attribute))
+            said.update(node.id for node in ast.walk(one.tree) if isinstance(node, ast.Name) and node.id in _OF_RECORDS)
             left.extend(one.functions.values())
     return frozenset(said)
 

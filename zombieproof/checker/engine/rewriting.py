@@ -31,6 +31,7 @@ from zombieproof.checker.engine.layout import Sizes
 from zombieproof.checker.engine.sources import (
     FORBIDDEN,
     INT64,
+    OF_RECORDS,
     REPLACE,
     LoweringError,
     defaults,
@@ -302,6 +303,8 @@ class _Rewriter(ast.NodeTransformer):
             return ast.Constant(len(self.static(node.args[0])[1]))
         if value is len and (length := self.lengths.of(node.args[0])) is not None:
             return ast.Constant(length)
+        if isinstance(value, types.FunctionType) and value in OF_RECORDS:
+            return ast.Call(ast.Name(OF_RECORDS[value], ast.Load()), self.bound_to_function(node, value), [])
         function = self.visit(node.func)
         name = ast.unparse(function)
         if name in self.lowered.functions:

@@ -12,8 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from zombieproof.model.fields import exchange, is_same, precedes
+
 INT64: Final = "__int64"
 REPLACE: Final = "__replace"
+OF_RECORDS: Final = {precedes: "__precedes", is_same: "__is_same", exchange: "__exchange"}
+"""Functions on two records as wholes, and what stands for them in lowered text."""
 
 FORBIDDEN: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Raise: ("an exception", "answering with a value; an interpreted host may raise"),

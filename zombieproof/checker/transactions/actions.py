@@ -38,6 +38,7 @@ from zombieproof.checker.transactions.causes import has_cause
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Message, State, Trail
 from zombieproof.checker.transactions.vocabulary import Kind, Stage
+from zombieproof.model.fields import is_same
 from zombieproof.model.vocabulary import Error
 from zombieproof.statemachines.group_coordinator import commits
 
@@ -126,25 +127,7 @@ def _handle_message(state: State, setup: Setup, trail: Trail, kind: int, i: int)
 
 def _repeats(state: State, i: int) -> bool:
     """Whether the message before is the same: what happens to one of two equal messages needs no second look."""
-    if i == 0:
-        return False
-    a, b = state.messages[i - 1], state.messages[i]
-    return (
-        a.kind == b.kind
-        and a.live == b.live
-        and a.answered == b.answered
-        and a.client == b.client
-        and a.node == b.node
-        and a.stage == b.stage
-        and a.producer_id == b.producer_id
-        and a.producer_epoch == b.producer_epoch
-        and a.partition == b.partition
-        and a.value == b.value
-        and a.detail == b.detail
-        and a.error == b.error
-        and a.label == b.label
-        and a.guard == b.guard
-    )
+    return i > 0 and is_same(state.messages[i - 1], state.messages[i])
 
 
 def _deliver(state: State, setup: Setup, trail: Trail, i: int, lost: bool, unknown: bool) -> bool:

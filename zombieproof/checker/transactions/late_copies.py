@@ -48,9 +48,9 @@ def is_refused_for_good(state: State, setup: Setup, message: Message) -> bool:
     if message.producer_id < 0 or message.kind not in (Kind.MARKER, Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT):
         return False
     known = _known_epoch(state, message)
-    forgets = _forgets(state, setup, message)
     if not _are_comparable(epoch, known):
         return False
+    forgets = _forgets(state, setup, message)
     if message.kind == Kind.MARKER:
         kind = kind_of_marker(message.detail == 1, message.stage == TransactionVersion.TV2, forgets)
         return setup.refused.markers[place_of(kind, known, epoch)]

@@ -23,6 +23,7 @@ from zombieproof.checker.transactions.late_copies import is_refused_for_good
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Message, State
 from zombieproof.checker.transactions.vocabulary import Kind, Overflow
+from zombieproof.model.fields import exchange, precedes
 from zombieproof.model.vocabulary import NONE
 
 
@@ -179,43 +180,12 @@ def _sort(state: State) -> None:
     i = 1
     while i < MESSAGES:
         j = i if state.messages[i].kind != Kind.EMPTY else 0
-        while j > 0 and _precedes(state.messages[j], state.messages[j - 1]):
-            _swap(state.messages[j], state.messages[j - 1])
+        while j > 0 and _stands_before(state.messages[j], state.messages[j - 1]):
+            exchange(state.messages[j], state.messages[j - 1])
             j -= 1
         i += 1
 
 
-def _precedes(a: Message, b: Message) -> bool:
+def _stands_before(message: Message, other: Message) -> bool:
     """Whether a message, of no free slot, stands before what another slot has."""
-    if a.kind != b.kind:
-        return b.kind == Kind.EMPTY or a.kind < b.kind
-    first, second = _key(a), _key(b)
-    if first != second:
-        return first < second
-    return _second_key(a) < _second_key(b)
-
-
-def _key(m: Message) -> int:
-    head = (m.kind << 28) | (m.live << 27) | (m.answered << 26) | (m.client << 24) | (m.node << 23) | (m.stage << 20)
-    return int(head | (m.partition << 16) | ((m.producer_id + 1) << 8) | (m.producer_epoch + 1))
-
-
-def _second_key(m: Message) -> int:
-    return int((m.value << 32) | (m.detail << 24) | ((m.error + 1) << 16) | (m.label << 8) | m.guard)
-
-
-def _swap(a: Message, b: Message) -> None:
-    a.kind, b.kind = int(b.kind), int(a.kind)
-    a.live, b.live = b.live, a.live
-    a.answered, b.answered = b.answered, a.answered
-    a.client, b.client = int(b.client), int(a.client)
-    a.node, b.node = int(b.node), int(a.node)
-    a.stage, b.stage = int(b.stage), int(a.stage)
-    a.producer_id, b.producer_id = int(b.producer_id), int(a.producer_id)
-    a.producer_epoch, b.producer_epoch = int(b.producer_epoch), int(a.producer_epoch)
-    a.partition, b.partition = int(b.partition), int(a.partition)
-    a.value, b.value = int(b.value), int(a.value)
-    a.detail, b.detail = int(b.detail), int(a.detail)
-    a.error, b.error = int(b.error), int(a.error)
-    a.label, b.label = int(b.label), int(a.label)
-    a.guard, b.guard = int(b.guard), int(a.guard)
+    return other.kind == Kind.EMPTY or precedes(message, other)

@@ -75,9 +75,9 @@ class Message:
     client: int = 0
     node: int = 0
     stage: int = 0
+    partition: int = 0
     producer_id: int = integer(NONE)
     producer_epoch: int = integer(NONE)
-    partition: int = 0
     value: int = 0
     detail: int = 0
     error: int = 0
