@@ -8,7 +8,8 @@ The rewriter takes the syntax tree of one function and
 * writes every call of a lowered function and of a NamedTuple with positional arguments, defaults filled in, and
   converts each argument that is annotated as an integer or a boolean, so that one function is compiled once;
 * leaves out what the layout of a model never lets happen (see `folding`);
-* unrolls `x in (A, B)`, and writes `verdict._replace(a=x)` as a call.
+* unrolls `x in (A, B)`, and writes `verdict._replace(a=x)` as a call;
+* has LLVM compare and exchange records as wholes, where `model.fields` does it field by field.
 
 What it does not understand raises `LoweringError`. Lines keep their numbers.
 """
