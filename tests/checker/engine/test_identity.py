@@ -1,5 +1,6 @@
 """What a model is without lowering it: whatever would be lowered is looked at, and the smallest change is noticed."""
 
+import ast
 import importlib
 import os
 import subprocess
@@ -244,3 +245,26 @@ def test_a_model_that_is_noted_is_not_lowered(
     monkeypatch.setattr(Lowering, "read", lambda self, function: lowered.append(function))
     assert compiled(variant()).key == first.key
     assert not lowered
+
+
+def imported(file: Path) -> set[str]:
+    """The modules beside a module that it imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            head, _, name = node.module.partition("zombieproof.checker.engine")
+            if not head and node.module.startswith("zombieproof.checker.engine"):
+                found |= {name[1:]} if name else {alias.name for alias in node.names}
+    return {name for name in found if file.with_name(f"{name}.py").is_file()}
+
+
+def test_whatever_takes_part_in_compiling_a_model_is_in_the_name_of_what_is_kept() -> None:
+    folder = Path(engines.__file__).parent
+    reached, left = {"compiled"}, ["binding"]
+    while left:
+        name = left.pop()
+        if name not in reached:
+            reached.add(name)
+            left += imported(folder / f"{name}.py")
+    assert {"rewriting", "folding", "kernels"} < reached
+    assert reached == set(engines._SOURCES)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from zombieproof.checker.engine import search
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import Model, Promise
@@ -88,3 +89,23 @@ def test_any_number_of_threads_ends_where_one_does(
     assert found(model, workers) == alone
     assert alone[0] != "holds"
     assert max(at_work) == workers
+
+
+def test_what_is_met_on_one_way_of_a_thread_is_not_passed_over_on_another(
+    plain: Model, shared_by: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A unit may be expanded in parts; between two of them the thread expands a later unit, on its other way."""
+    met: dict[int, object] = {}
+    ways: set[int] = set()
+    work = search.Search._work
+
+    def noted(self: search.Search, block: Any, places: list[Any]) -> Any:
+        for place in places:
+            ways.add(id(place))
+            met[id(place.buffer.out.recent)] = place.buffer.out.recent
+        return work(self, block, places)
+
+    monkeypatch.setattr(search.Search, "_work", noted)
+    shared_by(3)
+    explore(plain, Rules(), workers=3, promises=[each.name for each in plain.promises])
+    assert len(ways) == len(met) == 6

@@ -210,14 +210,14 @@ def _holding(model: Model, lowering: Lowering) -> Any:
     What a processor expects of a branch it learns by what was asked before; a jump to the promise of a number is
     expected to go where it went last.
     """
-    lines = ["def holding(state, setup, part, asked):", "    held = asked & NOTHING"]
+    lines = ["def holding(state, setup, part, wanted):", "    held = NOTHING"]
     scope: dict[str, Any] = {"__name__": __name__, "NOTHING": np.uint64(0)}
     for i, promise in enumerate(model.promises):
         scope[f"promise_{i}"] = lowering.lower(promise.holds)
         scope[f"BIT_{i}"] = np.uint64(1 << i % 64)
         if i % 64 == 0:
             lines.append(f"    if part == {i // 64}:")
-        lines.append(f"        if asked & BIT_{i} != NOTHING and promise_{i}({promise.parameters}):")
+        lines.append(f"        if wanted & BIT_{i} != NOTHING and promise_{i}({promise.parameters}):")
         lines.append(f"            held |= BIT_{i}")
     exec("\n".join([*lines, "    return held"]), scope)  # noqa: S102  # the text is made of the lines above
     return part(marked(scope["holding"], lowering.mark), checked=False)

@@ -42,8 +42,19 @@ _SOURCES: Final = (
     "coverage",
     "compilation",
     "lowering",
+    "rewriting",
+    "folding",
+    "sources",
+    "kinds",
+    "widths",
+    "layout",
+    "model",
+    "orders",
+    "sorts",
+    "room",
+    "versions",
 )
-"""Our own modules that decide what is compiled, or how it is called."""
+"""Our own modules that decide what is compiled, or how it is called: this one, and all that `binding` reaches."""
 _ENTRIES: Final = ("engine", "rehash", "wander", "note", "link", "components")
 _MOST_ACTIONS: Final = 1 << 16
 

@@ -5,8 +5,6 @@ Vectors are LLVM's, of no machine in particular: it makes of them what the machi
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator
 from typing import Any, Final
 
 from llvmlite import ir
@@ -314,12 +312,14 @@ def _pieces(size: int) -> list[tuple[int, int]]:
     return found
 
 
-def _loaded(builder: Any, record: Any, size: int) -> Iterator[tuple[Any, Any]]:
-    """The pieces of a record, and pointers to them."""
-    start = builder.bitcast(record, I8.as_pointer())
-    for first, count in _pieces(size):
-        place = builder.bitcast(builder.gep(start, [I64(first)]), ir.IntType(8 * count).as_pointer())
-        yield builder.load(place, align=1), place
+def _in_pieces(builder: Any, signature: Any, records: Any) -> list[tuple[Any, Any]]:
+    """The pieces of two records of one kind side by side: pointers to the one's and to the other's."""
+    pairs = []
+    for first, count in _pieces(signature.args[0].size):
+        kind = ir.IntType(8 * count).as_pointer()
+        starts = (builder.bitcast(record, I8.as_pointer()) for record in records)
+        pairs.append(tuple(builder.bitcast(builder.gep(start, [I64(first)]), kind) for start in starts))
+    return pairs
 
 
 @intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
@@ -329,14 +329,13 @@ def precedes(typingctx: Any, one: Any, other: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         del context
-        size = signature.args[0].size
         found: Any = ir.Constant(ir.IntType(1), 0)
-        pieces = zip(*(list(_loaded(builder, record, size)) for record in arguments), strict=True)
-        for (mine, _), (others, _) in reversed(list(pieces)):
+        for places in reversed(_in_pieces(builder, signature, arguments)):
+            pieces = [builder.load(place, align=1) for place in places]
             # A byte with a sign is in the order of bytes without, when that bit is the other way round.
-            count = mine.type.width // 8
-            flipped = mine.type(int.from_bytes(b"\x80" * count, "little"))
-            keys = [builder.xor(each, flipped) for each in (mine, others)]
+            count = pieces[0].type.width // 8
+            flipped = pieces[0].type(int.from_bytes(b"\x80" * count, "little"))
+            keys = [builder.xor(piece, flipped) for piece in pieces]
             if count > 1:
                 keys = [builder.bswap(key) for key in keys]
             less = builder.icmp_unsigned("<", *keys)
@@ -353,10 +352,11 @@ def is_same(typingctx: Any, one: Any, other: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         del context
-        size = signature.args[0].size
-        pieces = zip(*(list(_loaded(builder, record, size)) for record in arguments), strict=True)
-        differing = [builder.zext(builder.xor(mine, others), I64) for (mine, _), (others, _) in pieces]
-        return builder.icmp_unsigned("==", functools.reduce(builder.or_, differing), I64(0))
+        differing: Any = I64(0)
+        for places in _in_pieces(builder, signature, arguments):
+            bits = builder.xor(*(builder.load(place, align=1) for place in places))
+            differing = builder.or_(differing, builder.zext(bits, I64))
+        return builder.icmp_unsigned("==", differing, I64(0))
 
     return (types.boolean(one, other), codegen) if _are_alike(one, other) else None
 
@@ -367,10 +367,12 @@ def exchange(typingctx: Any, one: Any, other: Any) -> Any:
     del typingctx
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        size = signature.args[0].size
-        mine, others = (list(_loaded(builder, record, size)) for record in arguments)
-        for (_, place), (content, _) in (*zip(mine, others, strict=True), *zip(others, mine, strict=True)):
-            builder.store(content, place, align=1)
+        # All is read before anything is written: the last piece may overlap the one before.
+        pairs = _in_pieces(builder, signature, arguments)
+        held = [[builder.load(place, align=1) for place in places] for places in pairs]
+        for (mine, others), (my_content, others_content) in zip(pairs, held, strict=True):
+            builder.store(others_content, mine, align=1)
+            builder.store(my_content, others, align=1)
         return context.get_dummy_value()
 
     return (types.void(one, other), codegen) if _are_alike(one, other) else None

@@ -126,8 +126,8 @@ def is_ready(state: Any, setup: Any, cluster: int) -> bool:
     raise NotImplementedError
 
 
-def holding(state: Any, setup: Any, part: int, asked: Any) -> Any:
-    """Return as bits which of the promises from 64 * `part` on that are asked hold in a state."""
+def holding(state: Any, setup: Any, part: int, wanted: Any) -> Any:
+    """Return as bits which of the promises from 64 * `part` on hold in a state, of those that are wanted."""
     raise NotImplementedError
 
 
@@ -324,6 +324,8 @@ def judged(state: Any, setup: Any, index: Any, tally: Any, changes: Any, row: An
         wanted = np.uint64(tally[JUDGED + part])
         if wanted != 0:
             wanted &= asked(changes, row, part)
+        if wanted == 0:
+            continue
         left = wanted & (holding(state, setup, part, wanted) ^ np.uint64(tally[EXPECTED + part]))
         while left != 0:
             promise = 64 * part + trailing_zeros(left)
@@ -338,8 +340,7 @@ def judged(state: Any, setup: Any, index: Any, tally: Any, changes: Any, row: An
 
 def judge(state: Any, setup: Any, promise: Any) -> bool:
     """Return whether a promise, by its number, holds in a state."""
-    asked = _ONE << np.uint64(promise % 64)
-    return bool(holding(state, setup, promise // 64, asked) != 0)
+    return bool(holding(state, setup, promise // 64, _ONE << np.uint64(promise % 64)) != 0)
 
 
 def list_judged(tally: Any) -> None:

@@ -18,6 +18,7 @@ from zombieproof.checker.engine.layout import Sizes, class_of, is_record, layout
 from zombieproof.checker.engine.model import Model, near
 from zombieproof.checker.engine.rewriting import Lowered
 from zombieproof.checker.engine.sources import INT64, OF_RECORDS, REPLACE, LoweringError, plain_function
+from zombieproof.model.fields import exchange
 
 
 @dataclass(frozen=True)
@@ -264,7 +265,7 @@ class _Body:
         if name == REPLACE:
             return self.replaced(node)
         if name in OF_RECORDS.values():
-            return self.whole(node)
+            return self.of_records(node)
         if name in self.one.classes:
             for argument in node.args:
                 self.kind(argument)
@@ -276,8 +277,8 @@ class _Body:
                 self.integer(argument)
         return Array(int) if name == "range" else int
 
-    def whole(self, node: ast.Call) -> Kind:
-        """Two records are compared or exchanged."""
+    def of_records(self, node: ast.Call) -> Kind:
+        """Two records are compared as wholes, or exchanged, which has no value."""
         legal = "two records of one class whose fields are all integers of one byte with a sign"
         found = {self.kind(argument) for argument in node.args}
         for kind in found - {Unknown}:
@@ -289,7 +290,7 @@ class _Body:
                 self.refuse(node, f"{_words(kind)} has a field {other}", legal)
         if len(found) > 1:
             self.refuse(node, " and ".join(sorted(map(_words, found))), legal)
-        return int
+        return Unknown if ast.unparse(node.func) == OF_RECORDS[exchange] else int
 
     def replaced(self, node: ast.Call) -> Kind:
         owner = self.kind(node.args[0])

@@ -202,8 +202,8 @@ class Search:
         common[k.FILL], common[k.BYTES] = self._fill, self._bytes
         common[k.NEXT], common[k.TURN], common[k.UNITS] = first, first, last
         while len(self._places) < threads * k.WAYS:
-            recent = self._places[-1].buffer.out.recent if len(self._places) % k.WAYS else self.table.recent()
-            self._places.append(self._place(Buffer(self.shelf.candidates(_SMALL_BUFFER, recent), self._small.kept)))
+            buffer = Buffer(self.shelf.candidates(_SMALL_BUFFER, self.table.recent()), self._small.kept)
+            self._places.append(self._place(buffer))
         at_work = [self._places[one * k.WAYS : (one + 1) * k.WAYS] for one in range(threads)]
         if executor and threads > 1:
             answers = [executor.submit(self._work, block, places) for places in at_work]

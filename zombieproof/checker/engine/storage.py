@@ -148,7 +148,7 @@ class Table:
         return 8 * REGIONS * self._next_width()
 
     def recent(self) -> Any:
-        """Return room for the fingerprints that a thread has seen last."""
+        """Return room for the fingerprints that have been met last on one way of a thread (`places.Candidates`)."""
         self._recents.append(np.zeros(RECENT, np.uint64))
         return self._recents[-1]
 

@@ -66,6 +66,7 @@ class Message:
     (*) while its leader asks, or waits to ask, about it; 0 otherwise. `stage` of a MARKER is its transaction version.
     `error` is what the answer says; in `stage` APPENDING 1 + the number of the append that is waited for, in `stage`
     REPLICATING the high watermark that is. A MARKER that is in the log has that in `error`, too.
+    The bag has messages in the order of their fields as they stand here, the first field first (`network.normalise`).
     `guard` is the token under which a PRODUCE or TXN_OFFSET_COMMIT is verified, 0 for none.
     """
 
