@@ -1,13 +1,16 @@
 """What was seen a moment ago is not looked up: all that is left out is in the table, or stands before in the order."""
 
+import threading
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
-from zombieproof.checker.engine.looking_up import queue
-from zombieproof.checker.engine.places import RECENT
-from zombieproof.checker.engine.storage import Memory, Table
+from zombieproof.checker.engine.looking_up import home_of, next_bucket, queue, rehash
+from zombieproof.checker.engine.places import BUCKET, RECENT, REGIONS
+from zombieproof.checker.engine.storage import Growth, Memory, Table
 
 COUNT = 3000
 
@@ -54,3 +57,113 @@ def test_a_table_that_is_emptied_has_seen_nothing() -> None:
         assert recent.any()
     table.clear()
     assert not any(recent.any() for recent in recents)
+
+
+def where_looking_up_ends(region: Any, mark: Any) -> int:
+    """The slot of a fingerprint; nothing may be free on the way there."""
+    width = np.uint64(len(region))
+    bucket = home_of(mark, width)
+    while True:
+        for place in range(int(bucket), int(bucket) + BUCKET):
+            assert region[place] != 0, "looking up ends here, and it was not found"
+            if region[place] == mark:
+                return place
+        bucket = next_bucket(bucket, width)
+
+
+@pytest.mark.parametrize(("before", "behind"), [(8, 16), (64, 128), (1024, 1488), (1024, 1032)])
+def test_what_a_region_holds_is_found_in_the_larger_one(before: int, behind: int) -> None:
+    random = np.random.default_rng(before + behind)
+    for crowded in (False, True):  # fingerprints that all belong into the last bucket go on in the first
+        low = random.choice(1 << 32, before * 13 // 16, replace=False).astype(np.uint64)
+        marks = (low >> np.uint64(10) | np.uint64((1 << 32) - (1 << 22)) if crowded else low) | np.uint64(5 << 58)
+        marks = np.unique(marks)
+        old, new = np.zeros((REGIONS, before), np.uint64), np.zeros((REGIONS, behind), np.uint64)
+        one_by_one(old, marks)
+        assert [where_looking_up_ends(old[5], mark) >= 0 for mark in marks]
+        rehash(old, new, np.full(behind // BUCKET, 77, np.uint8), 5)
+        assert len({where_looking_up_ends(new[5], mark) for mark in marks}) == len(marks)
+        assert np.count_nonzero(new) == len(marks)
+
+
+def one_by_one(table: Any, marks: Any) -> None:
+    """Put fingerprints into region 5 as they are found."""
+    for mark in marks:
+        bucket = home_of(mark, np.uint64(table.shape[1]))
+        while (free := np.flatnonzero(table[5, int(bucket) : int(bucket) + BUCKET] == 0)).size == 0:
+            bucket = next_bucket(bucket, np.uint64(table.shape[1]))
+        table[5, int(bucket) + int(free[0])] = mark
+
+
+def growth_by(rehash: Callable[..., object], give_back: Callable[[int], object]) -> Growth:
+    """A small table that goes over into one of twice its size by something of our own."""
+    old, new = (np.zeros((REGIONS, width), np.uint64) for width in (BUCKET, 2 * BUCKET))
+    return Growth(rehash, old, new, give_back)
+
+
+def by_two_threads(grow: Callable[[], object], help_it: Callable[[], object]) -> None:
+    helper = threading.Thread(target=help_it)
+    helper.start()
+    grow()
+    helper.join()
+
+
+def test_pages_are_given_back_only_when_no_region_that_lies_on_them_is_under_way() -> None:
+    """The first region takes until the other thread has done all the others."""
+    given: list[int] = []
+    done: list[int] = []
+    taken, others = threading.Event(), threading.Event()
+
+    def slow_at_first(old: Any, new: Any, filled: Any, region: int) -> None:
+        assert len(filled) == new.shape[1] // BUCKET
+        if region == 0:
+            taken.set()
+            assert others.wait(60)
+            assert not given, "pages of the first region are not needed any more, it is said"
+        done.append(region)
+        if len(done) == REGIONS - 1:
+            others.set()
+
+    growth = growth_by(slow_at_first, given.append)
+
+    def grow() -> None:
+        growth.help()
+        growth.wait()
+
+    by_two_threads(grow, lambda: taken.wait(60) and growth.help())
+    assert done == [*range(1, REGIONS), 0]
+    assert given == [REGIONS]
+    assert not growth.help(), "nothing is left to help with"
+
+
+def test_who_lets_the_table_grow_waits_for_who_helps() -> None:
+    """The last region is with the helper; nothing may be told of the old table when the wait is over."""
+    over = False
+
+    def not_too_late(regions: int) -> None:
+        assert not over
+        assert regions <= REGIONS
+
+    slow = threading.Event()
+    growth = growth_by(lambda *_: slow.wait(0.001), not_too_late)
+
+    def grow() -> None:
+        nonlocal over
+        growth.help()
+        growth.wait()
+        over = True
+
+    by_two_threads(grow, growth.help)
+    assert over
+
+
+def test_what_fails_for_who_helps_leaves_nobody_waiting() -> None:
+    def fails(*arguments: Any) -> None:
+        if arguments[-1] == 3:
+            raise IndexError("index is out of bounds")
+
+    growth = growth_by(fails, lambda _: None)
+    with pytest.raises(IndexError):
+        growth.help()
+    assert growth.help()
+    growth.wait()

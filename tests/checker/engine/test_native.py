@@ -1,7 +1,9 @@
 """Machine code is called as it was compiled: the same arguments, the same answer, the same exceptions."""
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -140,6 +142,7 @@ def test_a_part_that_comes_twice_is_spread_twice() -> None:
     alike = Pair(*pair)
     assert spread(((pair, pair),)) == spread(((pair, alike),))
     assert spread(((pair, pair),))[1] == 2 * spread((pair,))[1]
+    assert spread(((pair, pair, pair, pair),)) == spread(((pair, alike, pair, alike),))
 
 
 def element(array: Any, place: int) -> int:
@@ -162,6 +165,35 @@ def test_an_index_outside_its_array_is_the_exception_that_it_would_be() -> None:
         with pytest.raises(IndexError, match="index is out of bounds"):
             point(array, place)
     assert point(array, 0) == 0
+
+
+def test_a_call_that_is_prepared_is_made_with_what_is_in_its_arrays_then() -> None:
+    point = called(looked_up)
+    array = np.arange(3)
+    second, third = point.prepared(array, 1), point.prepared(array, 2)
+    assert (second(), third()) == (1, 2)
+    array[:] = 7, 8, 9
+    assert (second(), third(), second()) == (8, 9, 8)
+
+
+def test_what_a_prepared_call_is_made_with_stays_for_as_long_as_it_does() -> None:
+    array = np.full(1 << 16, 5)
+    there = weakref.ref(array)
+    call = called(looked_up).prepared(array, 1 << 10)
+    del array
+    gc.collect()
+    assert there() is not None
+    assert call() == 5
+    del call
+    gc.collect()
+    assert there() is None
+
+
+def test_a_prepared_call_raises_what_the_call_would() -> None:
+    call = called(looked_up).prepared(np.arange(3), 3)
+    for _ in range(2):
+        with pytest.raises(IndexError, match="index is out of bounds"):
+            call()
 
 
 def waiting(flag: Any) -> int:

@@ -1,12 +1,13 @@
-"""What one thread has while it explores."""
+"""What one thread has while it explores, and a phase that it calls again and again."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from zombieproof.checker.engine.places import States, Surroundings
-from zombieproof.checker.engine.storage import Buffer
+from zombieproof.checker.engine.storage import Block, Buffer
 
 
 @dataclass(slots=True)
@@ -17,3 +18,13 @@ class Place:
     parents: States
     buffer: Buffer
     tally: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call of one phase with the states of a block and the slots of the table: `call` reads and writes `tally`."""
+
+    block: Block
+    slots: Any
+    tally: Any
+    call: Callable[[], int]

@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import threading
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -74,12 +73,12 @@ class Engine:
     trail: Layout
     source: _Source
     key: str
-    call: Callable[..., int]
-    rehash: Callable[..., None]
-    wander: Callable[..., int]
-    note: Callable[..., int]
-    link: Callable[..., int]
-    components: Callable[..., int]
+    call: EntryPoint
+    rehash: EntryPoint
+    wander: EntryPoint
+    note: EntryPoint
+    link: EntryPoint
+    components: EntryPoint
 
 
 _engines: dict[int, Engine] = {}

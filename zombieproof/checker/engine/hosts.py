@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,15 @@ class CompiledHost:
         self._kept = Kept(self._states.words, packed, units, prints, parents, actions)
         self._slots = k.Slots(np.zeros((k.REGIONS, 1), np.uint64), np.zeros(k.REGIONS, np.int64))
         self._state = np.zeros(k.PLACES, np.int64)
+        self._calls: dict[int, Callable[[], int]] = {}
 
     def _call(self, phase: int, state: bytes) -> bytes:
         self._states.words[0] = np.frombuffer(state, np.uint64)
-        way = k.Way(self._parents, self._out, self.around, self._state)
-        self.engine.call(phase, (way,) * k.WAYS, self._kept, self._slots, self._state)
+        if phase not in self._calls:
+            way = k.Way(self._parents, self._out, self.around, self._state)
+            ways = (way,) * k.WAYS
+            self._calls[phase] = self.engine.call.prepared(phase, ways, self._kept, self._slots, self._state)
+        self._calls[phase]()
         after: bytes = self._states.words.tobytes()
         return after
 

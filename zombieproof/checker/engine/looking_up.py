@@ -82,15 +82,22 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
     return True
 
 
-def rehash(old: Any, new: Any, region: int) -> None:
-    """Insert what a region of the old table holds into the same region of the new."""
+def rehash(old: Any, new: Any, filled: Any, region: int) -> None:
+    """Insert what a region of the old table holds into the same region of the new, whose buckets fill from their start.
+
+    `filled` has room for a number for each of them: to look at a slot right behind a write into it would take longer.
+    """
     width = np.uint64(new.shape[1])
-    for place in range(old.shape[1]):
-        mark = old[region, place]
-        if mark != 0:
-            bucket = home_of(mark, width)
-            free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
-            while free == 0:
-                bucket = next_bucket(bucket, width)
-                free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
-            new[region, bucket + np.uint64(trailing_zeros(np.uint64(free)))] = mark
+    for bucket in range(filled.shape[0]):
+        filled[bucket] = 0
+    for bucket in range(0, old.shape[1], BUCKET):
+        for place in range(bucket, bucket + BUCKET):
+            mark = old[region, place]
+            if mark == 0:
+                break
+            home = home_of(mark, width)
+            while filled[home // SLOTS_OF_BUCKET] == BUCKET:
+                home = next_bucket(home, width)
+            there = filled[home // SLOTS_OF_BUCKET]
+            new[region, home + np.uint64(there)] = mark
+            filled[home // SLOTS_OF_BUCKET] = there + 1

@@ -89,12 +89,16 @@ class Linked:
         self._gives = code.gives
 
     def __call__(self, words: list[int]) -> int | None:
-        """Call it with arguments that were spread; other threads of Python run on.
+        """Call it with arguments that were spread; other threads of Python run on. Raises what `called` raises."""
+        return self.called(array("q", words))
+
+    def called(self, block: array[int]) -> int | None:
+        """Call it with arguments that were spread, and written down.
 
         Raises:
             IndexError: an index was outside its array.
         """
-        result, exception, block = _WORD(0), ctypes.c_void_p(), array("q", words)
+        result, exception = _WORD(0), ctypes.c_void_p()
         place, _ = block.buffer_info()
         status = self._function(ctypes.addressof(result), ctypes.addressof(exception), place)
         if status:
@@ -171,14 +175,15 @@ def _spread(value: Any, kinds: list[int], words: list[int]) -> None:
         words += met[2]
     elif isinstance(value, tuple):
         kinds.append(_number((type(value), len(value))))
-        last, kind, word = None, 0, 0
+        last, its_kinds, its_words = None, slice(0), slice(0)
         for each in value:
-            if each is last and isinstance(each, tuple):  # the same once more, as both ways of a thread may be
-                kinds += kinds[kind:]
-                words += words[word:]
+            if each is last and isinstance(each, tuple):  # the same once more, as the ways of a thread may be
+                kinds += kinds[its_kinds]
+                words += words[its_words]
                 continue
             last, kind, word = each, len(kinds), len(words)
             _spread(each, kinds, words)
+            its_kinds, its_words = slice(kind, len(kinds)), slice(word, len(words))
     elif type(value) in (int, np.int64) and _LEAST <= value <= _MOST:
         kinds.append(_INTEGER)
         words.append(int(value))
@@ -220,6 +225,19 @@ def processor() -> str:
     return repr((llvm.get_process_triple(), llvm.get_host_cpu_name(), features, told, configured))
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function with its arguments, which stay where they are for as long as this object is there."""
+
+    linked: Linked
+    block: array[int]
+    arguments: tuple[Any, ...]
+
+    def __call__(self) -> Any:
+        """Call it. Raises IndexError for an index outside its array."""
+        return self.linked.called(self.block)
+
+
 class EntryPoint:
     """A function that Python calls; for each combination of kinds its code is taken from where it is kept, or compiled.
 
@@ -234,10 +252,19 @@ class EntryPoint:
     def __call__(self, *arguments: Any) -> Any:
         """Call it. Raises IndexError, TypeError, and what `make` raises."""
         kinds, words = spread(arguments)
-        linked = self._linked.get(kinds)
-        return (linked or self._first(kinds, arguments, len(words)))(words)
+        return self._of(kinds, arguments, len(words))(words)
 
-    def _first(self, kinds: Kinds, arguments: tuple[Any, ...], words: int) -> Linked:
+    def prepared(self, *arguments: Any) -> Call:
+        """Return what calls it with these arguments each time, and with what is in their arrays then.
+
+        To tell where two hundred arguments are takes as long as some calls. Raises TypeError, and what `make` raises.
+        """
+        kinds, words = spread(arguments)
+        return Call(self._of(kinds, arguments, len(words)), array("q", words), arguments)
+
+    def _of(self, kinds: Kinds, arguments: tuple[Any, ...], words: int) -> Linked:
+        if kinds in self._linked:
+            return self._linked[kinds]
         with self._lock:
             if kinds not in self._linked:
                 code = self._take(kinds)

@@ -17,6 +17,7 @@ from zombieproof.checker.engine.batches import Place
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import MOST_TASKS, Malformed
+from zombieproof.checker.engine.native import Call
 from zombieproof.checker.engine.search import BLOCK_ROWS, Search
 from zombieproof.checker.engine.storage import Block, Buffer, Memory
 from zombieproof.checker.engine.units import most_bytes
@@ -82,6 +83,7 @@ class RecordingSearch(Search):
         self.owing = [i for i, promise in enumerate(engine.model.promises) if promise.name in owing]
         self.notes: list[Noted] = []
         self.noted_bytes = 0
+        self._note: tuple[Nodes, Edges, Any, Call] | None = None
 
     def _explored(self, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None, threads: int) -> None:
         """Take parents through the phases, and note them between the first two, by one thread: all notes in order."""
@@ -118,21 +120,26 @@ class RecordingSearch(Search):
 
     def look_at(self, place: Place, buffer: Buffer, tally: Any) -> None:
         """Note the parents that a call of `expand` has taken. Raises ModelFault for a task that cannot be."""
-        parents, found = int(tally[k.PARENT] - tally[k.FIRST]), int(tally[k.FOUND])
-        nodes, edges = _nodes(parents), _edges(found)
-        tally = tally.copy()
-        tally[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = 0
-        tally[[k.ACTIVE + promise for promise in self.owing]] = k.LEADS_TO
-        first = int(tally[k.BASE] + tally[k.FIRST])
-        if self.engine.note(place.parents, buffer.out, nodes, edges, place.around, tally) == k.STOPPED:
+        nodes, edges, noting, note = self._note = self._note or self._prepared_note(place, buffer)
+        noting[:] = tally
+        noting[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = 0
+        noting[[k.ACTIVE + promise for promise in self.owing]] = k.LEADS_TO
+        if note() == k.STOPPED:
             name = self.engine.model.name
-            raise ModelFault(f"{name}: tasks gives {tally[k.RESULT]}; give 1 to {MOST_TASKS}, or 0 for nobody")
-        count, steps = int(tally[k.FOUND]), int(tally[k.RESULT])
+            raise ModelFault(f"{name}: tasks gives {noting[k.RESULT]}; give 1 to {MOST_TASKS}, or 0 for nobody")
+        count, steps = int(noting[k.FOUND]), int(noting[k.RESULT])
         if not count:
             return
         kept = Nodes(*(part[:count].copy() for part in nodes)), Edges(*(part[:steps].copy() for part in edges))
+        first = int(tally[k.BASE] + tally[k.FIRST])
         self.notes.append(Noted(len(self.levels.blocks) - 2, first, *kept))
         self.noted_bytes += count * _NODE_BYTES + steps * _EDGE_BYTES
+
+    def _prepared_note(self, place: Place, buffer: Buffer) -> tuple[Nodes, Edges, Any, Call]:
+        """Room for what is noted of a buffer at most, a tally, and the call that reads and writes them."""
+        nodes, edges, tally = _nodes(len(place.parents.words)), _edges(len(buffer.out.prints)), self._tally()
+        arguments = (place.parents, buffer.out, nodes, edges, place.around, tally)
+        return nodes, edges, tally, self.engine.note.prepared(*arguments)
 
     def level(self, executor: ThreadPoolExecutor | None, workers: int, after_batch: Any) -> None:
         """Expand the last level into the next, within the limit of memory; see `Search.level`."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from zombieproof.checker.engine import places as k
-from zombieproof.checker.engine.batches import Place
+from zombieproof.checker.engine.batches import Place, Prepared
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.model import Kind
 from zombieproof.checker.engine.origins import origins
@@ -22,10 +22,10 @@ JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, 
 
 _BATCH_SECONDS: Final = 0.1
 _WORTH_A_THREAD_SECONDS: Final = 0.0025
-_SMALL_BUFFER: Final = MIB // 4
+_SMALL_BUFFER: Final = MIB // 2
 _FIRST_BATCH: Final = 64
 BLOCK_ROWS: Final = 1 << 16
-BLOCK_BYTES: Final = MIB
+BLOCK_BYTES: Final = 8 * MIB
 _thread_seconds: Final[Callable[[], float]] = getattr(time, "thread_time", time.perf_counter)
 _NO_LIMIT: Final = np.iinfo(np.int64).max
 _NO_BLOCK: Final = Block(
@@ -72,6 +72,7 @@ class Search:
         self._batch = _FIRST_BATCH
         self._seconds_per_parent = 0.0
         self._spent: list[float] = []
+        self._prepared: dict[tuple[int, int, int], Prepared] = {}
 
     # --- levels ---
 
@@ -117,13 +118,14 @@ class Search:
                 self.batch = (block, first, last)
                 parents = int(block.units[last, 1] - block.units[first, 1])
                 threads = min(workers, last - first, self._worth(parents)) if executor else 1
-                self._timed(threads, block, first, last, executor)
+                self._adapted(threads, block, first, last, executor)
                 left -= parents
                 first = last
                 if self.stopped:
                     self.settle()
                     return
                 after_batch(left)
+            self._prepared.clear()
             self.done_with(block)
         self.settle()
         self.depth += bool(self.levels.blocks[-1])
@@ -181,7 +183,7 @@ class Search:
         """How many threads the work on so many parents is worth."""
         return max(1, int(parents * self._seconds_per_parent / _WORTH_A_THREAD_SECONDS))
 
-    def _timed(self, threads: int, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None) -> None:
+    def _adapted(self, threads: int, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None) -> None:
         """Run a batch and adapt the size of the next: short enough for Ctrl-C, long enough to be worth a call."""
         began = time.perf_counter()
         self._explored(block, first, last, executor, threads)
@@ -242,7 +244,8 @@ class Search:
                 if answer in (k.TABLE_FULL, k.BLOCK_FULL):
                     self._help(answer)
                 elif answer == k.WAITING:
-                    time.sleep(0)
+                    if not self.table.help():
+                        time.sleep(0)
                 elif answer != k.RENEWED:
                     break
             if fault is not None and answer == k.DONE and self._has_turn(unit):
@@ -294,6 +297,7 @@ class Search:
 
     def make_room(self) -> None:
         """Let the table take more fingerprints; raises OutOfMemory."""
+        self._prepared.clear()
         self.table.grow(self.engine.rehash)
 
     # --- what a call needs and leaves ---
@@ -317,21 +321,34 @@ class Search:
         return tally
 
     def _call(self, phase: int, block: Block, buffer: Buffer, tally: Any, place: Place | None = None) -> int:
+        """Call one phase. The same call is made again and again while one block is expanded: it is prepared once."""
         place = place or self._places[0]
+        prepared = self._prepared.get((phase, id(buffer), id(place)))
+        if prepared is None or prepared.block is not block or prepared.slots is not self.table.slots:
+            prepared = self._prepared[phase, id(buffer), id(place)] = self._prepare(phase, block, buffer, place)
+        prepared.tally[:] = tally
+        answer = self._timed(prepared.call)
+        tally[:] = prepared.tally
+        return answer
+
+    def _prepare(self, phase: int, block: Block, buffer: Buffer, place: Place) -> Prepared:
+        tally = self._tally()
         way = Way(Parents(place.parents, block.packed, block.units), buffer.out, place.around, tally)
-        return self._timed_call(phase, (way,) * k.WAYS)
+        slots = Slots(self.table.slots, self.table.used)
+        call = self.engine.call.prepared(phase, (way,) * k.WAYS, self._small.kept, slots, tally)
+        return Prepared(block, slots.table, tally, call)
 
     def _run(self, block: Block, places: list[Place]) -> int:
         ways = (
             Way(Parents(each.parents, block.packed, block.units), each.buffer.out, each.around, each.tally)
             for each in places
         )
-        return self._timed_call(k.RUN, tuple(ways))
-
-    def _timed_call(self, phase: int, ways: tuple[Way, ...]) -> int:
         slots = Slots(self.table.slots, self.table.used)
+        return self._timed(lambda: self.engine.call(k.RUN, tuple(ways), self._small.kept, slots, self.common))
+
+    def _timed(self, call: Callable[[], Any]) -> int:
         began = _thread_seconds()
-        answer = self.engine.call(phase, ways, self._small.kept, slots, self.common)
+        answer: int = call()
         self._spent.append(_thread_seconds() - began)
         return answer
 
@@ -358,10 +375,10 @@ class Search:
         self.distinct = self._before + int(tally[k.INDEX])
         self.bounds += tally[k.BOUNDS : k.BOUNDS + k.MAX_BOUNDS]
         level = len(self.levels.blocks) - 1
-        for i in range(len(self.engine.model.promises)):
-            index = int(tally[k.WITNESSES + i])
-            if index >= 0 and i not in self.witnesses and i not in self._seen:
-                self._seen[i] = level, index
+        witnesses = tally[k.WITNESSES : k.WITNESSES + len(self.engine.model.promises)]
+        for i in np.flatnonzero(witnesses >= 0).tolist():
+            if i not in self.witnesses and i not in self._seen:
+                self._seen[i] = level, int(witnesses[i])
                 self.active[i] = 0
         if tally[k.VIOLATED] >= 0:
             self.violated, self.culprit = int(tally[k.VIOLATED]), (level, int(tally[k.INDEX]) - 1)

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -104,6 +108,54 @@ def _available() -> int:
     return available
 
 
+class Growth:
+    """A table that goes over into a larger one, region by region, by all threads that come by.
+
+    `give_back` is told of how many regions, from the first one on, nothing is needed any more.
+    """
+
+    def __init__(self, rehash: Any, old: Any, new: Any, give_back: Callable[[int], object]) -> None:
+        self._rehash, self._old, self._new, self._give_back = rehash, old, new, give_back
+        self._left = deque(range(REGIONS))
+        self._under_way = set(self._left)
+        self._lock = threading.Lock()
+
+    def help(self) -> bool:
+        """Take over regions until none is left; returns whether there was one."""
+        filled = np.empty(self._new.shape[1] // BUCKET, np.uint8)
+        region = self._take()
+        helped = region is not None
+        while region is not None:
+            try:
+                self._rehash(self._old, self._new, filled, region)
+            finally:
+                self._end(region)
+            region = self._take()
+        return helped
+
+    def _take(self) -> int | None:
+        try:
+            return self._left.popleft()
+        except IndexError:
+            return None
+
+    def _end(self, region: int) -> None:
+        with self._lock:
+            is_first = region == min(self._under_way)
+            self._under_way.remove(region)
+            if is_first:
+                self._give_back(min(self._under_way, default=REGIONS))
+
+    def wait(self) -> None:
+        """Wait for those who have taken the last ones; nobody looks at the old table any more."""
+        while not self._is_over():
+            time.sleep(0)
+
+    def _is_over(self) -> bool:
+        with self._lock:
+            return not self._under_way
+
+
 class Table:
     """Open addressing over 64-bit fingerprints, in regions by their high bits.
 
@@ -118,11 +170,12 @@ class Table:
         self.slots: Any = np.frombuffer(self._area, np.uint64).reshape(REGIONS, FIRST_SLOTS)
         self.used = np.zeros(REGIONS, np.int64)
         self._recents: list[Any] = []
+        self._growth: Growth | None = None
 
     def grow(self, rehash: Any) -> None:
-        """Make every region larger, one by one, giving back old pages: the peak is the new table and one old region.
+        """Make every region larger, giving back pages on the way. Raises OutOfMemory, leaving the table as it is.
 
-        Raises OutOfMemory, leaving the table as it is.
+        The peak is the new table and an old region for each thread.
         """
         size = self.slots.nbytes
         region_bytes = size // REGIONS
@@ -130,10 +183,16 @@ class Table:
         self._memory.check(8 * REGIONS * width - size + region_bytes, f"a table of {REGIONS * width:,} fingerprints")
         area = self._memory.area(8 * REGIONS * width)
         slots: Any = np.frombuffer(area, np.uint64).reshape(REGIONS, width)
-        for region in range(REGIONS):
-            rehash(self.slots, slots, region)
-            self._give_back(region * region_bytes, (region + 1) * region_bytes)
+        self._growth = Growth(rehash, self.slots, slots, self._give_back)
+        self._growth.help()
+        self._growth.wait()
+        self._growth = None
         self.slots, self._area = slots, area
+
+    def help(self) -> bool:
+        """Take a part of the work, where another thread lets the table grow; returns whether there was any."""
+        growth = self._growth
+        return growth is not None and growth.help()
 
     def _next_width(self) -> int:
         width: int = self.slots.shape[1]
@@ -159,11 +218,11 @@ class Table:
         for recent in self._recents:
             recent[:] = 0
 
-    def _give_back(self, first: int, last: int) -> None:
-        """Give the pages back that end between two places of the old table."""
-        first, last = (place // _HUGE_PAGE * _HUGE_PAGE for place in (first, last))
-        if last > first and hasattr(mmap, "MADV_DONTNEED"):
-            self._area.madvise(mmap.MADV_DONTNEED, first, last - first)
+    def _give_back(self, regions: int) -> None:
+        """Give the pages of the first regions back."""
+        size = self.slots.nbytes // REGIONS * regions // _HUGE_PAGE * _HUGE_PAGE
+        if size and hasattr(mmap, "MADV_DONTNEED"):
+            self._area.madvise(mmap.MADV_DONTNEED, 0, size)
 
     def take(self, used: Any, slots: Any) -> None:
         """Be the table that another one was; raises OutOfMemory."""
@@ -244,6 +303,13 @@ class Buffer:
         return unit_rows(self.kept.last.shape[1])
 
 
+_OF_ROWS: Final = ("parents", "actions", "packed")
+
+
+def _joined(pieces: list[Any]) -> Any:
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+
 class Shelf:
     """Makes blocks and buffers for states of one layout."""
 
@@ -275,9 +341,7 @@ class Shelf:
             units[unit : unit + len(part.units)] = part.units + np.array([place, row])
             place, row, unit = place + len(part.packed), row + part.fill, unit + len(part.units)
         units[unit] = place, row
-        parents = np.concatenate([part.parents for part in parts])
-        actions = np.concatenate([part.actions for part in parts])
-        packed = np.concatenate([part.packed for part in parts])
+        parents, actions, packed = (_joined([getattr(part, name) for part in parts]) for name in _OF_ROWS)
         return Block(base, fill, origins(parents, actions, self._actions), packed, units)
 
     def buffer(self, size: int, recent: Any, more_rows: int = 0, more_bytes: int = 0) -> Buffer:

@@ -1,5 +1,6 @@
 """Every action of the transaction model, by number: who does something, and what happens to it."""
 
+from collections.abc import Collection
 from enum import IntEnum
 
 from zombieproof.checker.transactions.capacities import (
@@ -210,27 +211,39 @@ ACTIONS_AT_ONCE: int = next(n for n, (kind, _) in enumerate(ACTIONS) if kind in 
 """How many there are where nothing travels between brokers, either."""
 
 
-def _bits(part: int, kinds: frozenset[int], below: int = MESSAGES) -> int:
-    """The actions of some kinds from 64 * `part` on as bits; of those that are at a message, only at slots `below`.
+def _bits(part: int, kinds: Collection[int], at: Collection[int]) -> int:
+    """The actions of some kinds from 64 * `part` on as bits; of those that have an argument `at` these alone.
 
     As a signed integer of 64 bits, as tables are compiled.
     """
-    found = 0
-    for bit, (kind, i) in enumerate(ACTIONS[64 * part : 64 * part + 64]):
-        at_message = Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE
-        if kind in kinds and not (at_message and i >= below):
-            found |= 1 << bit
+    found = sum(
+        1 << bit for bit, (kind, i) in enumerate(ACTIONS[64 * part : 64 * part + 64]) if kind in kinds and i in at
+    )
     return found - (1 << 64) if found >> 63 else found
 
 
-_PARTS = range(-(-len(ACTIONS) // 64))
+def _bits_at(kinds: Collection[int], arguments: int) -> tuple[tuple[int, ...], ...]:
+    """Part, argument -> the actions of some kinds with this argument, from 64 * part on, as bits."""
+    return tuple(tuple(_bits(part, kinds, (i,)) for i in range(arguments)) for part in _PARTS)
 
-BITS: tuple[tuple[int, ...], ...] = tuple(
-    tuple(_bits(part, frozenset({int(kind)})) for kind in Action) for part in _PARTS
-)
+
+_PARTS = range(-(-len(ACTIONS) // 64))
+_ANY = range(len(ACTIONS))
+
+BITS: tuple[tuple[int, ...], ...] = tuple(tuple(_bits(part, (kind,), _ANY) for kind in Action) for part in _PARTS)
 """Part, kind -> the actions of the kind from 64 * part on, as bits."""
 
-BITS_WITH_MESSAGES: tuple[tuple[int, ...], ...] = tuple(
-    tuple(_bits(part, frozenset(map(int, Action)), below) for below in range(MESSAGES + 1)) for part in _PARTS
-)
-"""Part, number -> the actions from 64 * part on where so many messages are in flight, as bits."""
+DELIVERIES = _bits_at((Action.DELIVER,), MESSAGES)
+"""Part, slot -> that the message there arrives."""
+
+DOUBLINGS = _bits_at((Action.DOUBLE,), MESSAGES)
+"""Part, slot -> that the message there is doubled."""
+
+GIVINGS_UP = _bits_at((Action.GIVE_UP,), MESSAGES)
+"""Part, slot -> that the message there is given up."""
+
+WAITED_FOR = _bits_at((Action.LOSE_ANSWER, Action.UNKNOWN_APPEND, Action.REFUSE), MESSAGES)
+"""Part, slot -> what else can only happen to a message there while somebody waits for its answer."""
+
+PROGRAM_STEPS = _bits_at((Action.STEP, Action.ABORT_INSTEAD), CLIENTS)
+"""Part, client -> that it goes on with its program."""

@@ -3,21 +3,33 @@
 `step` asks here first, and so does the engine, before it takes the trouble to try: of eighty actions most cannot be.
 """
 
+from zombieproof.checker.transactions import client_actions, replicas
 from zombieproof.checker.transactions.action_kinds import (
     AT_APPENDS,
     AT_BLOCKS,
     AT_CONTROLLER,
     BITS,
-    BITS_WITH_MESSAGES,
+    DELIVERIES,
+    DOUBLINGS,
+    GIVINGS_UP,
     HARD,
     KINDS_ON_REPLICAS,
+    PROGRAM_STEPS,
+    WAITED_FOR,
     Action,
 )
-from zombieproof.checker.transactions.capacities import MESSAGES, PARTITIONS
+from zombieproof.checker.transactions.capacities import CLIENTS, MESSAGES, PARTITIONS
 from zombieproof.checker.transactions.id_blocks import may_change
+from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import State
 from zombieproof.checker.transactions.vocabulary import Kind
+
+TO_COORDINATOR = sum(1 << kind for kind in Kind if speaks_to_coordinator(kind))
+"""The kinds of requests to the transaction coordinator, as bits."""
+
+TO_LEADERS = (1 << Kind.PRODUCE) | (1 << Kind.TXN_OFFSET_COMMIT)
+"""The kinds of requests to leaders of partitions."""
 
 
 def has_cause(state: State, kind: int, setup: Setup) -> bool:
@@ -150,8 +162,7 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
 
     In the normal form the slots of messages that are free come last.
     """
-    found = BITS[part][Action.STEP] | BITS[part][Action.DELIVER] | _faults(state, setup, part)
-    found |= _if(has_cause(state, Action.ABORT_INSTEAD, setup), Action.ABORT_INSTEAD, part)
+    found = _at_messages(state, setup, part) | _faults(state, setup, part)
     found |= _if(has_cause(state, Action.READ_ONE, setup), Action.READ_ONE, part)
     found |= _if(has_cause(state, Action.READ_ALL, setup), Action.READ_ALL, part)
     found |= _if(has_cause(state, Action.RESIGN, setup), Action.RESIGN, part)
@@ -162,24 +173,63 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
         for kind in range(Action.REJECT_APPEND, Action.CUT_OFFSETS + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
     if not _has_none_of_them(state):
-        for kind in range(Action.REFUSE, Action.MISLEAD + 1):
+        for kind in range(Action.COMMIT_PLAINLY, Action.MISLEAD + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
     if len(state.replicas) > 0:
         for kind in KINDS_ON_REPLICAS:
             found |= _if(has_cause(state, kind, setup), kind, part)
-    messages = 0
-    while messages < MESSAGES and state.messages[messages].kind != Kind.EMPTY:
-        messages += 1
-    return found & BITS_WITH_MESSAGES[part][messages]
+    return found | _steps(state, setup, part)
+
+
+def _steps(state: State, setup: Setup, part: int) -> int:
+    """What the clients may do that do not have to wait."""
+    steps = BITS[part][Action.STEP] | _if(has_cause(state, Action.ABORT_INSTEAD, setup), Action.ABORT_INSTEAD, part)
+    found = 0
+    for c in range(CLIENTS):
+        if setup.budget.ends_timed_out > 0 or client_actions.may_go_on(setup, state.clients[c], c):
+            found |= steps & PROGRAM_STEPS[part][c]
+    return found
+
+
+def _at_messages(state: State, setup: Setup, part: int) -> int:
+    """What can happen to each message: it arrives; some faults only where somebody waits for the answer."""
+    faults = _if(has_cause(state, Action.LOSE_ANSWER, setup), Action.LOSE_ANSWER, part)
+    faults |= _if(has_cause(state, Action.UNKNOWN_APPEND, setup), Action.UNKNOWN_APPEND, part)
+    faults |= _if(has_cause(state, Action.REFUSE, setup), Action.REFUSE, part)
+    doubled, given_up = _doubled_kinds(state), _kinds_given_up(state)
+    found = 0
+    i = 0
+    while i < MESSAGES and state.messages[i].kind != Kind.EMPTY:
+        message = state.messages[i]
+        found |= DELIVERIES[part][i]
+        if message.live or (len(state.replicas) > 0 and replicas.is_waiting(message)):
+            found |= faults & WAITED_FOR[part][i]
+            if (doubled >> message.kind) & 1 == 1 and not message.answered and message.guard == 0:
+                found |= DOUBLINGS[part][i]
+            if (given_up >> message.kind) & 1 == 1:
+                found |= GIVINGS_UP[part][i]
+        i += 1
+    return found
+
+
+def _doubled_kinds(state: State) -> int:
+    """The kinds of messages of which one may be doubled yet, as bits."""
+    budget = state.budget
+    requests = TO_COORDINATOR if budget.doubled > 0 else 0
+    batches = TO_LEADERS if budget.doubled_batches > 0 else 0
+    return requests | batches | (1 << Kind.MARKER if budget.doubled_markers > 0 else 0)
+
+
+def _kinds_given_up(state: State) -> int:
+    """The kinds of messages of which one may be given up yet, as bits."""
+    budget = state.budget
+    ends = budget.ends_given_up > 0 or budget.ends_timed_out > 0
+    return (1 << Kind.PRODUCE if budget.late > 0 else 0) | (1 << Kind.END_TXN if ends else 0)
 
 
 def _faults(state: State, setup: Setup, part: int) -> int:
     """Kind by kind and not in a loop, so that what is compiled asks for each only what counts."""
-    found = _if(has_cause(state, Action.LOSE_ANSWER, setup), Action.LOSE_ANSWER, part)
-    found |= _if(has_cause(state, Action.DOUBLE, setup), Action.DOUBLE, part)
-    found |= _if(has_cause(state, Action.GIVE_UP, setup), Action.GIVE_UP, part)
-    found |= _if(has_cause(state, Action.UNKNOWN_APPEND, setup), Action.UNKNOWN_APPEND, part)
-    found |= _if(has_cause(state, Action.CRASH, setup), Action.CRASH, part)
+    found = _if(has_cause(state, Action.CRASH, setup), Action.CRASH, part)
     found |= _if(has_cause(state, Action.TIME_OUT, setup), Action.TIME_OUT, part)
     found |= _if(has_cause(state, Action.FAIL_OVER, setup), Action.FAIL_OVER, part)
     found |= _if(has_cause(state, Action.DEPOSE, setup), Action.DEPOSE, part)

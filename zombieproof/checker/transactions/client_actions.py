@@ -19,30 +19,41 @@ from zombieproof.statemachines.producer.records import Joining, Pending, Request
 
 COMMIT, ABORT = 1, 2
 
+WAITING = (
+    ProducerState.INITIALIZING,
+    ProducerState.PREPARED_TRANSACTION,
+    ProducerState.COMMITTING_TRANSACTION,
+    ProducerState.ABORTING_TRANSACTION,
+)
+"""The states of a producer in which its application waits: an answer takes it out of them."""
+
 
 def label_of(state: State, c: int) -> int:
     """The label of what client `c` is working on."""
     return 1 + c * TXNS + int(state.clients[c].txn)
 
 
+def may_go_on(setup: Setup, client: Client, c: int) -> bool:
+    """Whether client `c` has anything to do itself but wait for what it has asked for."""
+    if client.state == ProducerState.FATAL_ERROR and setup.bounds.restarts == 0:
+        return False
+    return client.txn < setup.bounds.transactions[c] and client.state not in WAITING
+
+
 def step(state: State, setup: Setup, trail: Trail, c: int, abort_instead: bool) -> bool:
     """Client `c` takes its next step; with `abort_instead` it aborts where its program says COMMIT."""
-    if c >= setup.bounds.clients:
-        return False
     client = state.clients[c]
+    if not may_go_on(setup, client, c):
+        return False
     if client.state == ProducerState.UNINITIALIZED:
         return not abort_instead and _start(state, setup, trail, c)
-    if client.txn >= setup.bounds.transactions[c]:
-        return False
-    if client.state == ProducerState.FATAL_ERROR and setup.bounds.restarts == 1:
+    if client.state == ProducerState.FATAL_ERROR:
         return not abort_instead and restart(state, c)
     op = next_op(setup, client, c)
     if abort_instead and (op != Op.COMMIT or setup.bounds.may_abort == 0):
         return False
     if client.state == ProducerState.ABORTABLE_ERROR:
         return not abort_instead and _end(state, setup, trail, c, ABORT)
-    if client.state not in (ProducerState.READY, ProducerState.IN_TRANSACTION):
-        return False
     if op == Op.FETCH:
         return _fetch_position(state, setup, trail, c)
     if op in (Op.SEND_0, Op.SEND_1):
@@ -66,7 +77,7 @@ def next_op(setup: Setup, client: Client, c: int) -> int:
 def _start(state: State, setup: Setup, trail: Trail, c: int) -> bool:
     """A new instance asks for its producer id and epoch."""
     client = state.clients[c]
-    if client.txn >= setup.bounds.transactions[c] or network.waits_for_coordinator(state, c):
+    if network.waits_for_coordinator(state, c):
         return False
     if setup.bounds.grouped == 1 and state.group.owner != c:
         return False
