@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zombieproof.checker.engine import fairness, search
+from zombieproof.checker.engine import fairness, native, search
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import Malformed, Model, Promise
@@ -17,6 +17,7 @@ from zombieproof.checker.engine.recording import MOST_LEADS_TO
 from zombieproof.checker.engine.replay import replay
 from zombieproof.checker.engine.result import Counterexample, Result
 from zombieproof.checker.engine.storage import OutOfMemory
+from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.model.fields import array
 
 NODES = 6
@@ -346,3 +347,28 @@ def test_who_does_not_ask_is_told_what_an_exploration_without_notes_tells(
     asked, plain = explore(owing, house(most=3)), explore(coins, house(most=3))
     assert (asked.distinct, asked.generated, asked.depth) == (plain.distinct, plain.generated, plain.depth)
     assert explore(owing, house(most=3), promises=["the_sum_is_allowed"]).verdict == "holds"
+
+
+def test_a_call_that_is_made_again_and_again_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To tell compiled code where all arrays are takes longer than a phase of a small buffer."""
+    spread, called = native.spread, native.Linked.called
+    counts = {"spread": 0, "called": 0}
+
+    def counted_spread(arguments: tuple[Any, ...]) -> Any:
+        counts["spread"] += 1
+        return spread(arguments)
+
+    def counted(linked: native.Linked, block: Any) -> int | None:
+        counts["called"] += 1
+        return called(linked, block)
+
+    monkeypatch.setattr(native, "spread", counted_spread)
+    monkeypatch.setattr(native.Linked, "called", counted)
+    monkeypatch.setattr(search, "_SMALL_BUFFER", 1)
+    scenario = SCENARIOS["two_phase_commit_ends"]
+    bounds = scenario.own_bounds({"n": 5})
+    setup = scenario.setup(scenario.own_rules(), bounds)
+    result = explore(scenario.model(bounds), setup, promises=scenario.kept)
+    assert (result.verdict, result.distinct) == ("holds", 8_832)
+    assert counts["called"] > 2_000
+    assert counts["spread"] < counts["called"] // 2

@@ -327,9 +327,10 @@ class Search:
         if prepared is None or prepared.block is not block or prepared.slots is not self.table.slots:
             prepared = self._prepared[phase, id(buffer), id(place)] = self._prepare(phase, block, buffer, place)
         prepared.tally[:] = tally
-        answer = self._timed(prepared.call)
-        tally[:] = prepared.tally
-        return answer
+        try:
+            return self._timed(prepared.call)
+        finally:
+            tally[:] = prepared.tally
 
     def _prepare(self, phase: int, block: Block, buffer: Buffer, place: Place) -> Prepared:
         tally = self._tally()
