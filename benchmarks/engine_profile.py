@@ -192,7 +192,7 @@ def show(name: str, rounds: int, bounds: str) -> int:
         print(
             f"  {part:12} {seconds:8.2f} s {seconds / total:6.1%} {seconds / result.generated * 1e9:8.1f} ns/successor"
         )
-    print(f"  {result.bytes_per_state:.1f} bytes a visited state, and {result.state_bytes} one of the frontier")
+    print(f"  {result.bytes_per_state:.1f} bytes a visited state; {result.state_bytes} a state that is expanded")
     return 0
 
 
