@@ -118,7 +118,7 @@ class Search:
                 self.batch = (block, first, last)
                 parents = int(block.units[last, 1] - block.units[first, 1])
                 threads = min(workers, last - first, self._worth(parents)) if executor else 1
-                self._adapted(threads, block, first, last, executor)
+                self._run_batch(threads, block, first, last, executor)
                 left -= parents
                 first = last
                 if self.stopped:
@@ -183,7 +183,9 @@ class Search:
         """How many threads the work on so many parents is worth."""
         return max(1, int(parents * self._seconds_per_parent / _WORTH_A_THREAD_SECONDS))
 
-    def _adapted(self, threads: int, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None) -> None:
+    def _run_batch(
+        self, threads: int, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None
+    ) -> None:
         """Run a batch and adapt the size of the next: short enough for Ctrl-C, long enough to be worth a call."""
         began = time.perf_counter()
         self._explored(block, first, last, executor, threads)

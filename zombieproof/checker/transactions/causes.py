@@ -38,9 +38,9 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
     if kind == Action.LOSE_ANSWER:
         return budget.lost > 0
     if kind == Action.DOUBLE:
-        return budget.doubled > 0 or budget.doubled_batches > 0 or budget.doubled_markers > 0
+        return _kinds_doubled(state) != 0
     if kind == Action.GIVE_UP:
-        return budget.late > 0 or budget.ends_given_up > 0 or budget.ends_timed_out > 0
+        return _kinds_given_up(state) != 0
     if kind == Action.UNKNOWN_APPEND:
         return budget.unknown_appends > 0 and setup.bounds.appends_travel == 0
     if kind == Action.ABORT_INSTEAD:
@@ -115,10 +115,10 @@ def _is_left_of_offsets(state: State, kind: int) -> bool:
     return kind in (Action.REPLICATE_OFFSETS, Action.ANSWER_COMMIT) or state.budget.failed_commits > 0
 
 
-def _has_none_of_them(state: State) -> bool:
+def _may_come_from_outside(state: State) -> bool:
+    """Whether something is left of what comes from outside of the protocol, which few scenarios have."""
     budget = state.budget
-    nobody = budget.refused == 0 and budget.plain_commits == 0
-    return bool(nobody and budget.aborts_by_hand == 0 and budget.stale_lookups == 0)
+    return bool(budget.plain_commits > 0 or budget.aborts_by_hand > 0 or budget.stale_lookups > 0)
 
 
 def _has_cause_between_brokers(state: State, kind: int) -> bool:
@@ -172,7 +172,7 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
             found |= _if(has_cause(state, kind, setup), kind, part)
         for kind in range(Action.REJECT_APPEND, Action.CUT_OFFSETS + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
-    if not _has_none_of_them(state):
+    if _may_come_from_outside(state):
         for kind in range(Action.COMMIT_PLAINLY, Action.MISLEAD + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
     if len(state.replicas) > 0:
@@ -196,7 +196,7 @@ def _at_messages(state: State, setup: Setup, part: int) -> int:
     faults = _if(has_cause(state, Action.LOSE_ANSWER, setup), Action.LOSE_ANSWER, part)
     faults |= _if(has_cause(state, Action.UNKNOWN_APPEND, setup), Action.UNKNOWN_APPEND, part)
     faults |= _if(has_cause(state, Action.REFUSE, setup), Action.REFUSE, part)
-    doubled, given_up = _doubled_kinds(state), _kinds_given_up(state)
+    doubled, given_up = _kinds_doubled(state), _kinds_given_up(state)
     found = 0
     i = 0
     while i < MESSAGES and state.messages[i].kind != Kind.EMPTY:
@@ -212,7 +212,7 @@ def _at_messages(state: State, setup: Setup, part: int) -> int:
     return found
 
 
-def _doubled_kinds(state: State) -> int:
+def _kinds_doubled(state: State) -> int:
     """The kinds of messages of which one may be doubled yet, as bits."""
     budget = state.budget
     requests = TO_COORDINATOR if budget.doubled > 0 else 0
