@@ -76,6 +76,13 @@ ALL_COMES_TO_AN_END = transaction_scenario(
             bounds={"unknown_appends": 1},
         ),
         Mutant(
+            "a_late_copy_opens_a_transaction_that_nobody_ends",
+            breaks="every_open_transaction_is_decided",
+            steps=26,
+            changes={"transaction_version": 1},
+            bounds={"doubled": 1},
+        ),
+        Mutant(
             "an_abandoned_transaction_stays_open",
             breaks="every_open_transaction_is_decided",
             steps=19,
