@@ -325,7 +325,7 @@ WHY = {
         "a_producer_waits_for_ever": "A is answered CONCURRENT_TRANSACTIONS (row T3), and asks again",
         "an_end_that_is_judged_by_another_version_ends_nothing": "A is dead: a fatal error, it sends nothing any more",
         "what_was_refused_is_pending_and_ends_nothing": "the leader of p0 is answered CONCURRENT_TRANSACTIONS (row P3)",
-        "a_late_copy_opens_a_transaction_that_nobody_ends": "as ONGOING (producer 0, epoch 0), partitions p0, opened by A.2",
+        "a_late_copy_opens_a_transaction_that_nobody_ends": "partitions p0, opened by A.2",
         "an_abandoned_transaction_stays_open": "Then, for ever: nothing. Nobody has to act any more.",
         "readers_wait_for_ever": "p0 has no leader: it is taken off the list of x0 without a marker",
     },
