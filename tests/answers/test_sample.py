@@ -75,6 +75,7 @@ def tampered(sequence: Json, step: int, choice: int) -> Json:
     return copy
 
 
+@pytest.mark.sample("2")
 @pytest.mark.parametrize("turn", range(3))
 def test_one_tampered_value_anywhere_is_the_difference(sample: list[Json], play_json: Any, turn: int) -> None:
     for number, sequence in enumerate(sample):
@@ -92,6 +93,7 @@ def test_what_is_only_for_reading_is_not_compared(one: Json, play_json: Any) -> 
     assert play_json(one).difference is None
 
 
+@pytest.mark.slow
 def test_a_row_too_many_or_too_few_is_the_difference(sample: list[Json], play_json: Any) -> None:
     seen = 0
     for sequence in sample:
@@ -136,12 +138,14 @@ SEEN = (
 """Switches whose absence the sample must show."""
 
 
+@pytest.mark.sample("strict_end", "kip360", "pending_first")
 @pytest.mark.parametrize("switch", SEEN)
 def test_a_host_without_a_rule_answers_otherwise(sample: list[Json], switch: str) -> None:
     assert getattr(Rules(), switch) == 1
     assert first_difference_under(sample, {switch: 0}) is not None
 
 
+@pytest.mark.slow
 def test_a_host_with_the_recorded_rules_does_not(sample: list[Json]) -> None:
     assert first_difference_under(sample, {}) is None
 

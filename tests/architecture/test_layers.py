@@ -166,7 +166,7 @@ def test_each_layer_may_use_what_is_its_own(lint: Lint, copy: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.sample("model", "broker")
+@pytest.mark.sample("model: import random", "checker: from zombieproof import broker", "farm: from")
 @pytest.mark.parametrize("breach", BREACHES, ids=lambda breach: f"{breach.importer}: {breach.statement or 'exists'}")
 def test_a_forbidden_import_breaks_its_contract(lint: Lint, copy: Path, breach: Breach) -> None:
     add(copy / "zombieproof" / breach.importer, breach.statement)

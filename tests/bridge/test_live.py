@@ -165,14 +165,7 @@ def test_what_bounds_ask_for_and_there_is_no_lever_for_is_said(scenario: str, bo
     assert why in run.why
 
 
-@pytest.mark.sample(
-    "zombie_takeover",
-    "idempotent_producer",
-    "consume_transform_produce",
-    "reader",
-    "appends_under_way",
-    "producer_id_blocks",
-)
+@pytest.mark.sample("idempotent_producer")
 @pytest.mark.parametrize("scenario", [s for s in SCENARIOS.values() if s.name not in NO_LEVER], ids=lambda s: s.name)
 def test_a_random_path_arrives_on_the_live_system(scenario: Scenario) -> None:
     model, setup = chosen_for(scenario)
@@ -186,7 +179,7 @@ def test_a_random_path_arrives_on_the_live_system(scenario: Scenario) -> None:
         assert run.broken == ()
 
 
-@pytest.mark.sample("zombie_takeover", "appends_under_way")
+@pytest.mark.sample("zombie_takeover-keep")
 @pytest.mark.parametrize("bound", ["answers_travel", "keep_refused_copies"])
 @pytest.mark.parametrize("name", ["zombie_takeover", "coordinator_failover", "waiting_questions", "appends_under_way"])
 def test_a_random_path_without_a_reduction_arrives_on_the_live_system(name: str, bound: str) -> None:

@@ -428,6 +428,7 @@ def test_every_release_keeps_its_promises_with_clients_of_all_ages(release: str)
     run(variant(release), 10, 40)
 
 
+@pytest.mark.sample("init_raises_epoch")
 @pytest.mark.parametrize("switch", ["markers_before_completion", "strict_end", "init_raises_epoch"])
 def test_a_rule_that_is_off_is_noticed(switch: str) -> None:
     with pytest.raises(AssertionError):

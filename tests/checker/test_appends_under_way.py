@@ -48,6 +48,7 @@ def rows_of(setup: Setup, walks: int, seed: int = 1) -> Counter[Row]:
     return rows
 
 
+@pytest.mark.slow
 def test_nothing_comes_between_a_durable_decision_and_the_look_behind_it_that_f4_would_see() -> None:
     """Whoever may end a transaction goes by its epoch; what is decided is touched by nobody before its markers go."""
     rows = rows_of(setup_of(SCENARIOS["appends_under_way"]), walks=300)
@@ -55,6 +56,7 @@ def test_nothing_comes_between_a_durable_decision_and_the_look_behind_it_that_f4
     assert rows[Row.F4] == 0
 
 
+@pytest.mark.slow
 def test_the_last_row_is_taken_where_an_end_need_not_name_the_present_epoch() -> None:
     late_ends = transaction_scenario(
         "late_ends", "An end of the first transaction comes late.", TWO, sometimes=(), appends_travel=1, doubled=1

@@ -308,7 +308,7 @@ def difference(
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@pytest.mark.sample("produce.", "end_txn.", "verification.", "txn_offset_commit.", "sync_group.")
+@pytest.mark.sample("verification.", "sync_group.")
 @pytest.mark.parametrize("function", SUBJECTS, ids=name_of)
 def test_compiled_and_interpreted_agree(function: Callable[..., Any]) -> None:
     run = compiled(function)

@@ -77,6 +77,7 @@ def test_a_leader_forgets_the_last_of_the_producers() -> None:
     assert (state.partitions[1].entries[last].known, state.budget.forgotten) == (False, 0)
 
 
+@pytest.mark.slow
 def test_a_random_path_with_more_producer_ids_arrives_on_the_live_system() -> None:
     scenario = SCENARIOS["rotation_failover"]
     bounds = scenario.own_bounds({"epoch_max": 2, "more_producer_ids": 1})

@@ -121,6 +121,7 @@ def test_an_illegal_move_is_a_broken_promise() -> None:
     assert not promise.judge(state, setup)
 
 
+@pytest.mark.slow
 def test_every_state_of_a_delivery_is_left_somewhere() -> None:
     taken = set()
     for scenario in SPARK_SCENARIOS:

@@ -46,6 +46,16 @@ def test_what_is_said_is_said_of_switches_and_scenarios_that_exist() -> None:
     assert {counted.scenario for counted in COUNTED.values()} <= set(SCENARIOS)
 
 
+@pytest.mark.sample(
+    "cleaner_stops_at_stable",
+    "stable_waits_for_marker",
+    "timeout_bump",
+    "pending_first",
+    "epoch_fencing",
+    "strict_end",
+    "watermark_bound",
+    "reload_drives_markers",
+)
 @pytest.mark.parametrize(
     "switch", [pytest.param(name, marks=[pytest.mark.slow] if _is_slow(name) else []) for name in NAMES]
 )

@@ -56,6 +56,7 @@ def test_nothing_is_begun_with_one_core_one_model_or_no_cache(
     assert begun == []
 
 
+@pytest.mark.slow
 def test_what_was_compiled_is_kept(begun: list[Any], tmp_path: Path) -> None:
     command = [sys.executable, "-c", warming._PROGRAM, "two_phase_commit"]
     assert subprocess.run(command, check=False).returncode == 0

@@ -136,6 +136,7 @@ def test_there_are_bugs_in_the_readme(repository_root: Path) -> None:
     assert len(bugs(repository_root)) == len([mutant for _, mutant in MUTANTS if mutant.bug])
 
 
+@pytest.mark.sample("shortened_", "resumed_", "epoch_exhaustion")
 @pytest.mark.parametrize(("command", "steps"), bugs(Path(__file__).parents[2]), ids=lambda value: value)
 def test_the_command_of_a_row_finds_its_bug_in_as_many_steps(run: Any, command: str, steps: str) -> None:
     program, *arguments = command.split()

@@ -66,6 +66,7 @@ def test_consume_transform_produce_is_exact_through_crash_and_zombie(examples: P
     assert done.stdout.endswith("in the end: 120 orders, 120 have invoices, 0 doubled\n")
 
 
+@pytest.mark.slow
 def test_a_shop_goes_on_where_it_ended_also_when_it_was_killed(examples: Path, tmp_path: Path) -> None:
     shop, data, trace = examples / "shop_on_disk.py", tmp_path / "data", tmp_path / "run.jsonl"
     done = _run(sys.executable, shop, data, "--orders", "5", "--trace", trace)

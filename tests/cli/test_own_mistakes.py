@@ -275,6 +275,7 @@ def _told(run: Any, file: Path, mistake: Mistake, text: str) -> None:
         assert f"{file}:{line}: " in outcome.err
 
 
+@pytest.mark.sample("timeouts=", "distinct=", "inputs=")
 @pytest.mark.parametrize("mistake", OF_SCENARIOS, ids=lambda mistake: mistake[1][:60])
 def test_a_mistake_in_a_scenario_is_told_with_its_line(
     run: Any, tmp_path: Path, repository_root: Path, mistake: Mistake

@@ -98,7 +98,7 @@ def test_a_reader_that_has_gone_is_nobodys_error(arguments: str, repository_root
     assert (done.returncode, done.stderr) == (141, "")
 
 
-@pytest.mark.sample("nope", "--workers none")
+@pytest.mark.sample("nope")
 @pytest.mark.parametrize("arguments", [*COMMANDS, *REFUSED])
 def test_without_stderr_the_exit_code_is_the_same(arguments: str, repository_root: Path) -> None:
     code = (COMMANDS | REFUSED)[arguments]

@@ -170,6 +170,7 @@ def test_a_scenario_that_breaks_a_promise_fails(run: Any, clone: Path, monkeypat
     assert any("is broken; zombieproof check late_produce tells how" in fault for fault in _faults(outcome))
 
 
+@pytest.mark.slow
 def test_a_mutant_that_survives_fails(run: Any, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert clone.is_dir()
     scenario = SCENARIOS["delayed_commit"]
@@ -184,6 +185,7 @@ def test_a_mutant_that_survives_fails(run: Any, clone: Path, monkeypatch: pytest
     assert any("survives" in fault for fault in _faults(outcome))
 
 
+@pytest.mark.slow
 def test_a_row_without_reason_and_a_reason_without_need_fail(run: Any, clone: Path, monkeypatch: Any) -> None:
     assert clone.is_dir()
     reasons = dict(_reasons())

@@ -379,6 +379,7 @@ def outlived() -> Iterator[None]:
     signal.signal(signal.SIGTERM, before)
 
 
+@pytest.mark.slow
 # Python leaves the file of a module open that it reads when an interrupt comes.
 @pytest.mark.filterwarnings(
     r"ignore:Exception ignored in. <_io.FileIO name='.*\.pyc:pytest.PytestUnraisableExceptionWarning"

@@ -38,6 +38,7 @@ def test_the_sample_has_cases_of_every_interpreted_suite() -> None:
     assert {case.prefix for case in SAMPLED} == {case.prefix for case in INTERPRETED}
 
 
+@pytest.mark.sample("TS-015")
 @pytest.mark.parametrize("case", INTERPRETED, ids=named)
 def test_no_interpreted_case_fails_and_none_is_met_when_its_expectation_is_wrong(case: Case) -> None:
     began = monotonic()

@@ -15,7 +15,7 @@ BOTH_FLAVOURS = pytest.mark.parametrize("flavour", list(Flavour))
 OLD_AND_NEW = pytest.mark.parametrize("rules", [preset_for("3.9"), preset_for("4.3")], ids=["3.9", "4.3"])
 
 
-@pytest.mark.sample("SY-001-Flavour.GROUP_METADATA")
+@pytest.mark.slow
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
     "clean",
@@ -125,7 +125,7 @@ def test_a_broken_rule_is_noticed_when_brokers_are_killed(off: list[str], notice
         run.run(broker_bounces(run, clean=False), patience=3000)
 
 
-@pytest.mark.sample("kip447_fence")
+@pytest.mark.slow
 @pytest.mark.parametrize("off", ["kip447_stable", "kip447_fence"])
 def test_a_broken_rule_is_noticed_when_partitions_move(off: str) -> None:
     rules = with_switches(Rules(), off=[off])

@@ -95,6 +95,7 @@ def by_profile(faults: Sequence[Fault]) -> list[Any]:
     return [pytest.param(each, marks=pytest.mark.slow if each in first else pytest.mark.deep) for each in faults[1:]]
 
 
+@pytest.mark.slow
 def test_a_scenario_and_a_live_net_notice_a_fault() -> None:
     """The first of the table, in every profile."""
     a_scenario_notices(FAULTS[0])

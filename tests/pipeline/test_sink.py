@@ -96,6 +96,7 @@ def test_a_commit_whose_answer_is_lost_is_asked_for_again(
     assert output() == once(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.txn_faults(plan=SILENT_COMMIT, allow=())
 def test_a_commit_that_nobody_answers_is_uncertain_and_the_next_delivery_finds_it(
     rows: "list[Row]", given: dict[str, Any], output: Output

@@ -31,6 +31,7 @@ def test_what_was_committed_is_read_back_and_what_was_aborted_is_in_the_log(
     assert Counter(each.value for each in empty_brokers.records("input")) == committed
 
 
+@pytest.mark.slow
 def test_what_is_open_is_counted_and_not_read(empty_brokers: "TestedBrokers | RealKafka") -> None:
     make_topics(empty_brokers.bootstrap, input=2)
     producer = producing(empty_brokers.bootstrap, "open")

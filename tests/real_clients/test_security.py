@@ -247,6 +247,7 @@ def test_a_client_logs_in_commits_and_reads(client: Client, login: Login, files:
         assert client(login, broker, files, "x", "t") == [b"v"]
 
 
+@pytest.mark.sample("aiokafka-SCRAM-SHA-256")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_wrong_password_is_the_end_of_it(client: Client, mechanism: str, files: Files) -> None:
     login = Login(mechanism, password="wrong")  # a wrong one

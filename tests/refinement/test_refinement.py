@@ -134,6 +134,7 @@ def explored(name: str) -> Explored:
     return refined(scope.setup, ways=scope.ways)
 
 
+@pytest.mark.sample("refused_appends", "refused_appends_of_several")
 @pytest.mark.parametrize(
     "scope",
     [
@@ -183,7 +184,7 @@ def test_the_live_system_reaches_the_pinned_number_of_states_of_a_scenario(scena
     assert len(refined(_setup(scenario, scenario.rules)).states) == scenario.distinct
 
 
-@pytest.mark.sample("two_transactions", "zombie_takeover", "reader", "late_offset_commit", "coordinator_failover")
+@pytest.mark.sample("two_transactions", "coordinator_failover")
 @pytest.mark.parametrize("scenario", WALKED, ids=lambda scenario: scenario.name)
 def test_the_live_system_takes_the_checkers_steps_on_random_walks(scenario: Scenario) -> None:
     for seed in range(WALKS):
@@ -209,7 +210,7 @@ def _setup(scenario: Scenario, rules: str) -> Setup:
     return setup
 
 
-@pytest.mark.sample("newest")
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", ["newest", "4.0", "3.9", "2.5"])
 def test_copies_that_are_refused_for_good_may_stay_in_flight(rules: str) -> None:
     drops = _setup(DOUBLED, rules)
@@ -219,7 +220,7 @@ def test_copies_that_are_refused_for_good_may_stay_in_flight(rules: str) -> None
     assert len(live.states) > len(reachable(drops).states)
 
 
-@pytest.mark.sample("newest")
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", ["newest", "4.0", "3.9", "2.5"])
 def test_what_the_normal_form_drops_would_have_changed_nothing(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lose, dropped = Twin.lose_on_its_way, list[InFlight]()
@@ -242,7 +243,7 @@ def test_what_the_normal_form_drops_would_have_changed_nothing(rules: str, monke
 # ---------------------------------------------------------------- what it would see
 
 
-@pytest.mark.sample("strict_end", "reload_drives_markers", "kip447_fence", "duplicate_check", "stable_bound")
+@pytest.mark.sample("duplicate_check", "stable_bound")
 @pytest.mark.parametrize(("name", "switch"), MUTANTS)
 def test_a_live_system_without_a_rule_is_found_out(name: str, switch: str) -> None:
     scope = BY_NAME[name]

@@ -246,6 +246,16 @@ def walk(name: str, seed: int, steps: int) -> Iterator[tuple[int, str, tuple[str
         yield action, TRANSACTIONS.describe(before, action, setup), consequences(before, state, setup, action, trail)
 
 
+@pytest.mark.sample(
+    "forgotten_id",
+    "two_idempotent_producers",
+    "exhausted_fence",
+    "plain_commit",
+    "first_sequence",
+    "last_epoch",
+    "mutual_fencing",
+    "forgotten_partition",
+)
 @pytest.mark.parametrize("name", OF_TRANSACTIONS)
 def test_each_delivery_says_where_something_arrives_and_what_comes_of_it(name: str, arrives: re.Pattern[str]) -> None:
     deliveries = 0

@@ -95,6 +95,7 @@ def assert_same(segment: Path, target: Path) -> None:
     assert in_summary(screen_packed(target)) == in_summary(screen_segment(segment, place_of(str(segment)).topic))
 
 
+@pytest.mark.sample("01-commit")
 @pytest.mark.parametrize("segment", SEGMENTS, ids=lambda file: "/".join(file.parts[-4:-1]))
 def test_a_packed_recording_says_what_it_says(segment: Path, tmp_path: Path) -> None:
     assert_same(segment, packed(segment, tmp_path))

@@ -69,7 +69,7 @@ def test_applications_that_stand_still_are_noticed(monkeypatch: pytest.MonkeyPat
         LiveSoak(1, 30, weather=DiskWeather(lost=1.0)).run()
 
 
-@pytest.mark.sample("before_its_sync", "spill")
+@pytest.mark.sample("before_its_sync")
 @pytest.mark.parametrize("mutant", LIVE_MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_what_is_wrong_is_seen_by_clients(mutant: LiveMutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant.patch(monkeypatch)

@@ -43,6 +43,7 @@ def test_a_round_is_made_of_its_seed_alone() -> None:
     assert [format_event(event) for event in one.events] != [format_event(event) for event in another.events]
 
 
+@pytest.mark.slow
 def test_every_fault_of_a_storm_happens() -> None:
     found = Soak(7, 300).run()
     assert found.weather == STORM

@@ -44,6 +44,7 @@ def reached_by(row: str) -> Reached:
 LONG = ("points", "frames")
 
 
+@pytest.mark.sample("pauses", "clocks")
 @pytest.mark.parametrize(
     "row",
     [pytest.param(row, marks=[pytest.mark.slow] if row in LONG else [], id=row) for row in gate.ROWS if row != "kills"],
@@ -54,6 +55,7 @@ def test_nothing_is_wrong_after(row: str) -> None:
     assert reached.findings == []
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_after_kills(repository_root: Path) -> None:
     # A process of its own: one that is forked must not have the threads of the test runner.
     command = [sys.executable, "-m", "tests.store.gate", "kills", "--depth", "commit", "--processes", "1"]
@@ -236,6 +238,7 @@ LOSERS: dict[str, Loser] = {
 }
 
 
+@pytest.mark.sample("blocks of producer ids are not kept", "offsets are not read again", "a failed sync counts")
 @pytest.mark.parametrize(
     "name",
     [

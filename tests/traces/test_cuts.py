@@ -88,6 +88,7 @@ def is_named_by_nothing(whole: Report, partition: str) -> bool:
     return all(partition not in txn.partitions for txn in whole.transactions)
 
 
+@pytest.mark.sample("23-truncated-segment", "10-hanging")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("recording", SAMPLES, ids=lambda path: path.name)
 def test_a_cut_file_gives_no_finding_of_its_own(recording: Path, form: str, tmp_path: Path) -> None:

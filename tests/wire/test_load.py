@@ -49,6 +49,7 @@ def test_many_clients_see_no_error() -> None:
     assert found.counts["questions"] > 0
 
 
+@pytest.mark.slow
 def test_a_broker_that_shows_what_is_open_is_found() -> None:
     rules = preset_for(RELEASES[-1], None)
     rules.stable_bound = 0
@@ -67,6 +68,7 @@ def test_a_broker_that_ends_connections_is_found(monkeypatch: pytest.MonkeyPatch
     assert "IncompleteReadError" in "\n".join(loaded().wrong)
 
 
+@pytest.mark.slow
 def test_memory_that_grows_is_found() -> None:
     grows = count(1)
     found = loaded(memory=lambda: next(grows) * MOST_GROWN_BYTES, seconds=4.5)

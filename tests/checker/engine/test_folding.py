@@ -156,6 +156,7 @@ def test_a_parameter_that_is_assigned_anew_is_not_followed() -> None:
     assert switch_on in lowering.lowered
 
 
+@pytest.mark.sample("model4-ask-True", "model2-ask-False")
 @pytest.mark.parametrize(
     ("model", "function", "is_compiled"),
     [

@@ -207,6 +207,7 @@ def test_on_any_graph_the_verdict_is_that_of_trying_every_set_of_states(graph: M
     judge_as_the_oracle(graph)
 
 
+@pytest.mark.slow
 def test_rounds_that_are_put_together_of_parts_are_fair_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fairness, "_MOST_PLACES", 0)
     found = []

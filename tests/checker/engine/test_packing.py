@@ -108,6 +108,7 @@ def weight_of(row: list[int]) -> list[int]:
     return [total % 2**64, total >> 64 & 2**64 - 1]
 
 
+@pytest.mark.sample("71-1000", "65-40")
 @pytest.mark.parametrize("kind", ["random", "sparse", "zeros", "ones", "alternating"])
 @pytest.mark.parametrize("room", [40, 100, 1000])
 def test_what_is_unpacked_is_what_was_packed(packer: Packer, kind: str, room: int) -> None:

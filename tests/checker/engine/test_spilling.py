@@ -90,6 +90,7 @@ def test_verdict_counterexample_witnesses_coverage_and_bounds_are_those_of_memor
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forbidden", [-1, 61], ids=["holds", "violated"])
 def test_threads_find_on_disk_what_one_finds_in_memory(
     forbidden: int, coins: Model, house: Houses, little: list[int], tmp_path: Path, shared_by: Callable[..., list[int]]

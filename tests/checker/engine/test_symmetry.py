@@ -182,6 +182,7 @@ GAME = Model(
 OF_ALL = ("nobody_meets_himself", "not_all_points_are_made")
 
 
+@pytest.mark.slow
 def test_members_that_are_named_are_renamed_everywhere() -> None:
     nobody_notices(GAME, Habits(), OF_ALL)
 

@@ -117,6 +117,7 @@ def test_the_table_grows_with_the_states() -> None:
     assert 8 / 0.8125 + 1.2 < result.bytes_per_state < 17
 
 
+@pytest.mark.slow
 def test_a_state_takes_less_than_sixteen_bytes_also_when_the_table_has_just_grown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -250,6 +250,7 @@ def of(told: str, test: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_tests_end_as_their_applications_deserve(told: str) -> None:
     ends = {
         name: word.lower()
