@@ -1,0 +1,75 @@
+"""Deciding at the transaction coordinator: begin, commit, abort, time-out, acknowledgement.
+
+Behaviour: BEGIN names all partitions of a transaction, which gets its TxId there. PREPARE_COMMIT and PREPARE_ABORT are
+the decision, and are answered; the final record follows when all leaders have acknowledged. A request of an older
+generation is refused.
+Source: reference §10.4 to §10.7.
+"""
+
+from typing import NamedTuple
+
+from zombieproof.model.proposal2014.records import Known, Transaction
+from zombieproof.model.proposal2014.rules import Rules
+from zombieproof.model.proposal2014.vocabulary import Answer, TransactionEvent, TransactionState
+
+
+class Verdict(NamedTuple):
+    """The event of the transaction, and the answer."""
+
+    event: int
+    answer: int
+
+
+def decide_connection(known: Known, instance: int, generation: int, rules: Rules) -> int:
+    """Whether a request of an instance is heard at all: DONE, STALE_GENERATION or TWO_CONNECTIONS (reference §10.7)."""
+    if rules.coordinator_fences == 1 and generation < known.generation:
+        return int(Answer.STALE_GENERATION)
+    if rules.one_connection == 0 or generation != known.generation:
+        return int(Answer.DONE)
+    if known.closed or known.connected not in (0, instance + 1):
+        return int(Answer.TWO_CONNECTIONS)
+    return int(Answer.DONE)
+
+
+def is_answered_with(transaction: Transaction, producer: int, generation: int, rules: Rules) -> bool:
+    """Whether a Begin is answered with this TxId: it has begun already, for the same producer and generation."""
+    if rules.begin_is_deduplicated == 0 or transaction.state != TransactionState.BEGUN:
+        return False
+    return transaction.producer == producer and transaction.generation == generation
+
+
+def is_fenced_by(transaction: Transaction, producer: int, generation: int, rules: Rules) -> bool:
+    """Whether what has begun is aborted because a newer generation of its producer is there."""
+    if rules.coordinator_fences == 0 or transaction.state != TransactionState.BEGUN:
+        return False
+    return transaction.producer == producer and transaction.generation < generation
+
+
+def decide_end(state: int, commits: bool) -> Verdict:
+    """Answer CommitTransaction or AbortTransaction for a TxId that is in `state`: a retry is answered as at first."""
+    if state == TransactionState.BEGUN:
+        event = TransactionEvent.PREPARE_COMMIT if commits else TransactionEvent.PREPARE_ABORT
+        return Verdict(int(event), int(Answer.COMMITTED if commits else Answer.ABORTED))
+    if state in (TransactionState.PREPARED_COMMIT, TransactionState.COMMITTED):
+        return Verdict(int(TransactionEvent.NOTHING), int(Answer.COMMITTED))
+    if state in (TransactionState.PREPARED_ABORT, TransactionState.ABORTED):
+        return Verdict(int(TransactionEvent.NOTHING), int(Answer.ABORTED))
+    return Verdict(int(TransactionEvent.NOTHING), int(Answer.UNKNOWN_TRANSACTION))
+
+
+def decide_acknowledged(transaction: Transaction, rules: Rules) -> int:
+    """The event when leaders have acknowledged: the final record, once all have (reference §10.5, E6)."""
+    all_have = transaction.acknowledged == transaction.partitions
+    if transaction.state == TransactionState.PREPARED_COMMIT:
+        if all_have or rules.acknowledged_before_final == 0:
+            return int(TransactionEvent.COMMIT)
+    elif transaction.state == TransactionState.PREPARED_ABORT and all_have:
+        if rules.aborted_is_recorded == 0:
+            return int(TransactionEvent.LEAVE_UNRECORDED)
+        return int(TransactionEvent.ABORT)
+    return int(TransactionEvent.NOTHING)
+
+
+def is_unfinished(state: int) -> bool:
+    """Whether a transaction holds the high watermark of the journal."""
+    return state in (TransactionState.BEGUN, TransactionState.PREPARED_COMMIT, TransactionState.PREPARED_ABORT)

@@ -1,0 +1,45 @@
+"""Deciding at a producer: what it makes of an answer, or of none.
+
+Behaviour: Begin, Commit and Abort are sent again until they are answered. Payload that was surely not appended is sent
+again; where that is in doubt, or the transaction is not valid any more, the transaction is aborted, and its block is
+done again under a new TxId. Who is fenced, or has a twin, is closed.
+Source: reference §10.6, §10.7.
+"""
+
+from zombieproof.model.proposal2014.rules import Rules
+from zombieproof.model.proposal2014.vocabulary import Answer, ProducerEvent, ProducerState
+
+
+def decide_answer(state: int, answer: int, rules: Rules) -> int:
+    """The event of an instance that is in `state` and gets this answer to its request."""
+    if answer in (Answer.STALE_GENERATION, Answer.TWO_CONNECTIONS):
+        return int(ProducerEvent.BE_REFUSED)
+    if state == ProducerState.BEGINNING:
+        return int(ProducerEvent.TAKE_TX_ID if answer == Answer.DONE else ProducerEvent.ASK_AGAIN)
+    if state == ProducerState.IN_TRANSACTION:
+        return _after_payload(answer, rules)
+    if answer == Answer.NO_ANSWER:
+        if state == ProducerState.COMMITTING and rules.commits_are_resent == 0:
+            return int(ProducerEvent.HEAR_ABORTED)
+        return int(ProducerEvent.ASK_AGAIN)
+    if answer == Answer.COMMITTED:
+        return int(ProducerEvent.HEAR_COMMITTED)
+    return int(ProducerEvent.HEAR_ABORTED)
+
+
+def _after_payload(answer: int, rules: Rules) -> int:
+    if answer == Answer.DONE:
+        return int(ProducerEvent.SEND)
+    if answer == Answer.UNKNOWN_TRANSACTION or (answer == Answer.NO_ANSWER and rules.doubt_aborts == 0):
+        return int(ProducerEvent.ASK_AGAIN)
+    return int(ProducerEvent.ABORT)
+
+
+def generation_of_start(stored: int) -> int:
+    """The generation of an instance that starts and finds this one stored (-1: none; reference §10.7)."""
+    return stored + 1
+
+
+def may_fetch(pending: bool, rules: Rules) -> bool:
+    """Whether the offsets of a group are told, while a transaction with offsets of it is pending or not."""
+    return rules.fetch_waits == 0 or not pending
