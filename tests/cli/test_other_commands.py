@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.scenarios import MODELS, SCENARIOS
 from zombieproof.model.omissions import OMISSIONS
 from zombieproof.model.rules import NUMBERS, PRESETS, switches
 from zombieproof.statemachines.registry import ALL_MACHINES, MACHINES
@@ -43,7 +43,9 @@ def test_help_teaches_with_examples_whose_options_exist(run: Any, command: str) 
 
 
 def test_the_examples_name_scenarios_rules_and_presets_that_exist(run: Any) -> None:
-    names = {*SCENARIOS, *PRESETS, *NUMBERS, *(facts.name for facts in switches()), "own_scenario", "own_model"}
+    readings = {name for scenario in SCENARIOS.values() for name in scenario.readings}
+    rules = {*PRESETS, *NUMBERS, *(facts.name for facts in switches()), *readings}
+    names = {*SCENARIOS, *MODELS, *rules, "own_scenario", "own_model"}
     text = run("--help").out + run("check", "--help").out + run("scenarios", "--help").out
     used = re.findall(r"\b[a-z]+_[a-z_]+\b|\bkip98\b", text)
     assert used
@@ -72,11 +74,13 @@ def test_scenarios_as_json(run: Any) -> None:
     assert [scenario["name"] for scenario in data["scenarios"]] == list(SCENARIOS)
     assert set(data["scenarios"][0]) == {
         "name",
+        "model",
         "story",
         "rules",
         "changes",
         "bounds",
         "faults",
+        "readings",
         "distinct",
         "promises",
         "mutants",

@@ -145,6 +145,12 @@ def test_it_works_from_a_folder_of_the_clone(run: Any, clone: Path, monkeypatch:
             "does not run with",
         ),
         (
+            "zombieproof/checker/scenarios.py",
+            '    "transactions": (',
+            '    "others": (',
+            "is not as this program knows it",
+        ),
+        (
             "zombieproof/model/decisions/verdicts.py",
             "def refuse(",
             "def refuses(",

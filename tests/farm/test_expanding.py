@@ -70,6 +70,12 @@ def test_a_plan_can_say_what_is_expected(jobs: Jobs) -> None:
     ]
 
 
+def test_a_reading_is_a_bound_of_the_job(jobs: Jobs) -> None:
+    (job,) = jobs("{scenarios: two_phase_commit, rules: ['own', '3.9'], without: wait_for_all, expect: violated}")
+    assert (job.bounds, job.on, job.off, job.expected) == ({"wait_for_all": 0}, (), (), "violated")
+    assert job.command == "zombieproof check two_phase_commit --bounds wait_for_all=0"
+
+
 def test_two_groups_may_not_expect_otherwise_of_the_same(jobs: Jobs) -> None:
     with pytest.raises(PlanFault, match=r"plan.yaml, line 3: expects violated of timeout, .* expects holds"):
         jobs("{scenarios: timeout}", "{scenarios: 'time*', expect: violated}")

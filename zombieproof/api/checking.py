@@ -40,8 +40,9 @@ def check(  # noqa: PLR0913  # one parameter for each option of the command
     Args:
         what: a scenario, the name of a registered one, or "FILE.py[:NAME]".
         rules: a preset instead of the scenario's own: "newest", "3.9", "4.3-tv0".
-        on: rules that are switched on as well, or numbers, such as "transaction_version=0".
-        off: rules that are switched off.
+        on: rules that are switched on as well, or numbers, such as "transaction_version=0"; or readings of the
+            scenario's own model.
+        off: rules or readings that are switched off.
         mutant: the name of one of the scenario's mutants, to be explored instead.
         bounds: bounds other than the scenario's own, such as ``{"lost": 2}``.
         workers: threads that share the work.

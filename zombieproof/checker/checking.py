@@ -8,7 +8,7 @@ from zombieproof.checker.engine.folder import Keeping
 from zombieproof.checker.engine.model import Malformed, Model
 from zombieproof.checker.engine.reductions import Reduced, reduced
 from zombieproof.checker.engine.walking import wander
-from zombieproof.checker.request import Request, chosen, preset_in_force, rules_words
+from zombieproof.checker.request import Request, changes_readings, chosen, preset_in_force, rules_words
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.swarm import swarm
 from zombieproof.model.rules import Rules
@@ -77,7 +77,7 @@ def check(
     model = scenario.model(bounds)
     setup = scenario.setup(rules, bounds)
     changed = mutant is not None or rules != scenario.own_rules()
-    promises = judged(scenario, mutant, rules)
+    promises = judged(scenario, mutant, rules, bounds)
     smaller = reduced(model, setup, promises, request.reduce) if request.reduce else None
     if request.walks is None:
         result = explore(
@@ -130,15 +130,16 @@ def _keeping(scenario: Scenario, request: Request, bounds: Mapping[str, int]) ->
     return replace(request.keeping, asked=asked)
 
 
-def judged(scenario: Scenario, mutant: Mutant | None, rules: Rules) -> tuple[str, ...]:
+def judged(scenario: Scenario, mutant: Mutant | None, rules: Rules, bounds: Mapping[str, int]) -> tuple[str, ...]:
     """The names of the promises that are judged: those of the scenario, or of its mutant, or of other rules."""
     if mutant is not None:
         return (mutant.breaks,)
-    return scenario.kept if rules != scenario.own_rules() else (*scenario.kept, *scenario.sometimes)
+    is_other = rules != scenario.own_rules() or changes_readings(scenario, bounds)
+    return scenario.kept if is_other else (*scenario.kept, *scenario.sometimes)
 
 
 def reduction(scenario: Scenario, request: Request) -> Reduced:
     """What `check` would explore in the place of the scenario's model; nothing is explored. Raises Malformed."""
     rules, bounds = chosen(scenario, request)
     model, setup = scenario.model(bounds), scenario.setup(rules, bounds)
-    return reduced(model, setup, judged(scenario, scenario.mutant(request.mutant), rules), request.reduce)
+    return reduced(model, setup, judged(scenario, scenario.mutant(request.mutant), rules, bounds), request.reduce)

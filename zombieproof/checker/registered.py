@@ -32,7 +32,7 @@ def registered(scenario: Scenario, rules: Rules, bounds: Mapping[str, int], prom
     if rules != scenario.own_rules():
         return None
     for mutant in scenario.mutants:
-        if _is_known(mutant, promise) and all(bounds[name] >= value for name, value in mutant.bounds.items()):
+        if _is_known(mutant, promise) and _is_within(scenario, mutant, bounds):
             return Registered(scenario.name, mutant.name, mutant.known)
     row = known_with(promise, _possible(scenario, bounds), rules.transaction_version)
     return None if row is None else next(iter(stories(row)), None)
@@ -47,6 +47,13 @@ def stories(row: KnownWith) -> list[Registered]:
         if _is_known(mutant, row.promise) and mutant.known == row.why
         if row.is_met(_possible(scenario, scenario.own_bounds(mutant.bounds)))
     ]
+
+
+def _is_within(scenario: Scenario, mutant: Mutant, bounds: Mapping[str, int]) -> bool:
+    """Whether these bounds are those of a mutant or larger ones, with the same readings."""
+    own = scenario.own_bounds(mutant.bounds)
+    same = all(bounds[name] == own[name] for name in scenario.readings)
+    return same and all(bounds[name] >= value for name, value in mutant.bounds.items())
 
 
 def _is_known(mutant: Mutant, promise: str) -> bool:

@@ -149,6 +149,7 @@ class Scenario:
         distinct: the number of distinct states, pinned; 0 while it is not.
         origin: the file that it was read from, as it was named; "" for those that are registered.
         faults: which bounds say how often something may go wrong.
+        readings: which bounds are switches, 1 or 0, of the model's own rules: `--with` and `--without` set them.
 
     Raises:
         ScenarioFault: it names a promise, rule or preset that does not exist, or a value that cannot be.
@@ -169,6 +170,7 @@ class Scenario:
     faults: tuple[str, ...] = FAULTS
     at_rest: tuple[str, ...] = ()
     leads_to: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_scenario(self)
@@ -233,18 +235,19 @@ class Scenario:
         """The scenario's bounds with some of them changed.
 
         Raises:
-            UnknownBound: no such bound, or a value outside of 0 to 100 (a field of a state is one signed byte).
+            UnknownBound: no such bound, a value outside of 0 to 100 (a field of a state is one signed byte), or one
+                of a switch that is neither 0 nor 1.
         """
         for name, value in changed.items():
             if name not in self.bounds:
                 legal = ", ".join(self.bounds) or "none"
                 now = f"it is called {RENAMED[name]} now; " if name in RENAMED else ""
                 raise UnknownBound(f"{self.name}: there is no bound {name!r}; {now}there are: {legal}", name)
-            if not 0 <= value <= MOST:
+            if name not in self.readings and not 0 <= value <= MOST:
                 raise UnknownBound(f"{self.name}: {name}={value} is out of range; give 0 to {MOST}", name)
         own = {**self.bounds, **changed}
-        for name in _ON_OR_OFF:
-            if own.get(name, 0) > 1:
+        for name in (*_ON_OR_OFF, *self.readings):
+            if own.get(name, 0) not in (0, 1):
                 raise UnknownBound(f"{self.name}: {name}={own[name]} is neither off nor on; give 0 or 1", name)
         if own.get("group_appends") and own.get("verification_queue"):
             raise UnknownBound(

@@ -1,4 +1,4 @@
-"""All scenarios, by name."""
+"""All models, each with its scenarios, and all scenarios by name."""
 
 from collections.abc import Mapping
 
@@ -85,9 +85,8 @@ from zombieproof.checker.transactions.scenarios.two_transactions import (
 )
 from zombieproof.checker.two_phase_commit.scenario import TWO_PHASE_COMMIT, TWO_PHASE_COMMIT_ENDS
 
-SCENARIOS: Mapping[str, Scenario] = {
-    scenario.name: scenario
-    for scenario in (
+MODELS: Mapping[str, tuple[Scenario, ...]] = {
+    "transactions": (
         ONE_TRANSACTION,
         TWO_TRANSACTIONS,
         DELAYED_COMMIT,
@@ -158,8 +157,20 @@ SCENARIOS: Mapping[str, Scenario] = {
         VERSION_1_EVERY_FAULT,
         MUTUAL_FENCING,
         ALL_COMES_TO_AN_END,
-        TWO_PHASE_COMMIT,
-        TWO_PHASE_COMMIT_ENDS,
-        *SPARK_SCENARIOS,
-    )
+    ),
+    "two_phase_commit": (TWO_PHASE_COMMIT, TWO_PHASE_COMMIT_ENDS),
+    "spark_sink": SPARK_SCENARIOS,
 }
+"""The name of a model, as `--model` takes it -> its scenarios. What is registered is registered here."""
+
+SCENARIOS: Mapping[str, Scenario] = {scenario.name: scenario for its in MODELS.values() for scenario in its}
+
+
+def model_of(scenario: Scenario) -> str | None:
+    """The name of the registered model of a scenario; None for one that is not registered, such as a file's."""
+    registered = not scenario.origin
+    return next((model for model, its in MODELS.items() if registered and scenario.name in map(_name, its)), None)
+
+
+def _name(scenario: Scenario) -> str:
+    return scenario.name

@@ -60,6 +60,7 @@ def check_scenario(scenario: Scenario) -> None:
     if not isinstance(distinct, int) or distinct < 0:
         raise ScenarioFault(f"{who}: distinct={distinct!r}; give the number of states, 0 if unknown", "distinct")
     check_bounds(who, scenario.bounds)
+    _readings(who, scenario)
     _preset(who, scenario.rules)
     _changes(who, scenario.changes)
     _promises(who, scenario)
@@ -70,6 +71,19 @@ def check_scenario(scenario: Scenario) -> None:
             "mutants",
         )
     _mutants(who, scenario)
+
+
+def _readings(who: str, scenario: Scenario) -> None:
+    _names(who, "readings", scenario.readings)
+    for name in scenario.readings:
+        if name not in scenario.bounds:
+            raise ScenarioFault(
+                f"{who}: readings names {name!r}, which is no bound; {near(name, scenario.bounds)}", name
+            )
+        if scenario.bounds[name] not in (0, 1):
+            raise ScenarioFault(
+                f"{who}: {name}={scenario.bounds[name]} is a reading, and neither off nor on; give 0 or 1", name
+            )
 
 
 def _promises(who: str, scenario: Scenario) -> None:
@@ -122,6 +136,11 @@ def _mutants(who: str, scenario: Scenario) -> None:
             if name not in scenario.bounds:
                 raise ScenarioFault(
                     f"{who}: mutant {mutant.name!r} changes the bound {name!r}; {near(name, scenario.bounds)}", name
+                )
+            if name in scenario.readings and mutant.bounds[name] not in (0, 1):
+                raise ScenarioFault(
+                    f"{who}: mutant {mutant.name!r}: {name}={mutant.bounds[name]} is neither off nor on; give 0 or 1",
+                    name,
                 )
 
 

@@ -14,6 +14,7 @@ from zombieproof.checker.engine.folder import EVERY_SECONDS
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, keeping_of, spill_of, walks_of, workers_of
+from zombieproof.cli.naming import names_of_models
 from zombieproof.cli.scenarios import list_scenarios
 from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes, reductions_of
 from zombieproof.model.rules import switches
@@ -34,6 +35,8 @@ Examples:
   zombieproof check
   zombieproof check zombie_takeover timeout --workers 4
   zombieproof check leaderless_partition --without marker_waits_for_leader -o story.jsonl
+  zombieproof check --model spark_sink
+  zombieproof check two_phase_commit --without wait_for_all
   zombieproof check kip98_takeover --rules kip98 --bounds lost=2 --memory 8G
   zombieproof check late_produce --without kip360 --with transaction_version=0
   zombieproof check leaderless_partition --without marker_waits_for_leader --compare
@@ -56,7 +59,8 @@ def _scenario_names(incomplete: str) -> list[str]:
 
 
 def _rule_names(incomplete: str) -> list[str]:
-    return [rule.name for rule in switches() if rule.name.startswith(incomplete)]
+    readings = dict.fromkeys(name for scenario in SCENARIOS.values() for name in scenario.readings)
+    return [name for name in (*(rule.name for rule in switches()), *readings) if name.startswith(incomplete)]
 
 
 def register(app: typer.Typer) -> None:
@@ -69,6 +73,9 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         list[str] | None,
         typer.Argument(metavar="SCENARIO|FILE.py[:NAME]", help="which; all by default", autocompletion=_scenario_names),
     ] = None,
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="only scenarios of this model", autocompletion=names_of_models)
+    ] = "",
     rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, 3.9, 4.3-tv0")] = "",
     on: Annotated[
         list[str] | None,
@@ -152,7 +159,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     """Run the command."""
     form = form_of(form, as_json=as_json)
     if listing:
-        list_scenarios(Screen(), names or (), as_json=form == "json")
+        list_scenarios(Screen(), names or (), model=model, as_json=form == "json")
         return Exit.HOLDS
     choice = Choice(
         rules=rules,
@@ -169,7 +176,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     if choice.walks is not None and choice.reduce:
         raise WrongUsage("--simulate and --reduce: choose one; walks at random are not reduced")
     choice = replace(choice, spill=spill_of(spill, choice))
-    chosen = choose(names or (), choice)
+    chosen = choose(names or (), choice, model=model)
     if choice.keeping is not None:
         _check_keeping(chosen, choice, changes=mutants or comparing)
     if mutants:

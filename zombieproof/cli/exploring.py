@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from zombieproof.checker import request as asking
 from zombieproof.checker.engine.folder import EVERY_SECONDS, FolderRefused, Keeping
 from zombieproof.checker.engine.places import MOST_SEED, MOST_THREADS
-from zombieproof.checker.request import Walks
+from zombieproof.checker.request import Request, Walks
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.cli.naming import scenarios_named
+from zombieproof.cli.naming import scenarios_chosen
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.cli.watching import Watch, watching
 from zombieproof.model.rules import NUMBERS, PRESETS, Rules, UnknownRule, switches, with_switches
@@ -25,7 +26,7 @@ from zombieproof.report.runs import Run, run_of
 from zombieproof.report.screen import Screen
 
 if TYPE_CHECKING:
-    from zombieproof.checker.checking import Checked, Request
+    from zombieproof.checker.checking import Checked
     from zombieproof.checker.turning import Turn
     from zombieproof.report.mutants import Hunt
 
@@ -55,13 +56,14 @@ class Choice:
         return replace(self, rules="", mutant="")
 
     def request(self, scenario: Scenario, mutant: str = "") -> Request:
-        """What is asked of one scenario. Bounds that it does not have are another scenario's."""
-        from zombieproof.checker.checking import Request  # noqa: PLC0415  # Numba is loaded when it is needed
-
+        """What is asked of one scenario. Bounds and readings that it does not have are another scenario's."""
+        names = {asking.named(rule) for rule in (*self.on, *self.off)}
+        others = {name for name in names if name not in scenario.readings and not asking.is_of_kafka(name)}
+        on, off = (tuple(rule for rule in rules if asking.named(rule) not in others) for rules in (self.on, self.off))
         return Request(
             rules=self.rules,
-            on=self.on,
-            off=self.off,
+            on=on,
+            off=off,
             mutant=mutant or self.mutant,
             bounds={name: value for name, value in self.bounds.items() if name in scenario.bounds},
             workers=self.workers,
@@ -162,26 +164,45 @@ def cores() -> int:
     return allowed
 
 
-def choose(names: Sequence[str], choice: Choice) -> list[Scenario]:
-    """The scenarios that were named, or all; everything that the choice names exists.
+def choose(names: Sequence[str], choice: Choice, *, model: str = "") -> list[Scenario]:
+    """The scenarios that were named, or all (of a model); everything that the choice names exists.
 
     Raises:
-        WrongUsage: a scenario, preset, rule, mutant or bound does not exist, or cannot be.
+        WrongUsage: a scenario, model, preset, rule, mutant or bound does not exist, or cannot be.
     """
     if choice.rules:
         known("preset of rules", choice.rules, PRESETS, "zombieproof rules")
-    for rule in (*choice.on, *choice.off):
-        if rule.partition("=")[0].strip() not in NUMBERS and "=" not in rule:
-            known("rule", rule, [facts.name for facts in switches()], "zombieproof rules")
-    try:
-        with_switches(Rules(), choice.on, choice.off)
-    except UnknownRule as error:
-        raise WrongUsage(str(error)) from error
-    chosen = scenarios_named(names, SCENARIOS) or list(SCENARIOS.values())
+    chosen = scenarios_chosen(names, SCENARIOS, model)
+    for group in _groups(chosen, named=bool(names)):
+        _check_rules(group, choice)
     if choice.mutant:
         chosen = _with_mutant(chosen, choice.mutant, named=bool(names))
-    _check_bounds(chosen, choice.bounds, named=bool(names))
+    _check_bounds(chosen, choice, named=bool(names))
     return chosen
+
+
+def _groups(scenarios: Sequence[Scenario], *, named: bool) -> list[Sequence[Scenario]]:
+    """What is asked for must be of each scenario that was named, or of some scenario where none was."""
+    return [[scenario] for scenario in scenarios] if named else [scenarios]
+
+
+def _check_rules(group: Sequence[Scenario], choice: Choice) -> None:
+    """Each rule must be one of Kafka's, or a reading of one of these scenarios."""
+    readings = list(dict.fromkeys(name for scenario in group for name in scenario.readings))
+    legal = [*(facts.name for facts in switches()), *NUMBERS, *readings]
+    on, off = ([rule for rule in rules if asking.named(rule) not in readings] for rules in (choice.on, choice.off))
+    for rule in (*on, *off):
+        name = asking.named(rule)
+        having = [scenario.name for scenario in SCENARIOS.values() if name in scenario.readings]
+        if name not in legal and having:
+            of = group[0].name if len(group) == 1 else "these scenarios"
+            raise WrongUsage(f"there is no rule of {of} named {name!r}; it is a rule of {', '.join(having)}")
+        if "=" not in rule or readings:
+            known("rule", name, legal, "zombieproof rules, or scenarios NAME," if readings else "zombieproof rules")
+    try:
+        with_switches(Rules(), on, off)
+    except UnknownRule as error:
+        raise WrongUsage(str(error)) from error
 
 
 def _with_mutant(scenarios: Iterable[Scenario], mutant: str, *, named: bool) -> list[Scenario]:
@@ -197,20 +218,19 @@ def _with_mutant(scenarios: Iterable[Scenario], mutant: str, *, named: bool) -> 
     return having
 
 
-def _check_bounds(scenarios: Sequence[Scenario], bounds: Mapping[str, int], *, named: bool) -> None:
+def _check_bounds(scenarios: Sequence[Scenario], choice: Choice, *, named: bool) -> None:
     """Each bound must be one of each scenario that was named, or of some scenario where none was."""
-    groups = [[scenario] for scenario in scenarios] if named else [scenarios]
-    for group in groups:
+    for group in _groups(scenarios, named=named):
         there_are = sorted({name for scenario in group for name in scenario.bounds})
         who = f" of {group[0].name}" if named else ""
-        for name in bounds:
+        for name in choice.bounds:
             known(f"bound{who}", name, there_are, "zombieproof scenarios NAME")
     for scenario in scenarios:
         try:
-            own = scenario.own_bounds({name: value for name, value in bounds.items() if name in scenario.bounds})
+            _, own = asking.chosen(scenario, choice.request(scenario))
             with blaming(scenario):
                 scenario.model(own)
-        except UnknownBound as error:
+        except (UnknownBound, UnknownRule) as error:
             raise WrongUsage(str(error)) from error
 
 

@@ -1,4 +1,4 @@
-"""From the names on a command line to scenarios: registered ones, and those of Python files."""
+"""From the names on a command line to scenarios: registered ones, those of a model, and those of Python files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from zombieproof.checker import own
 from zombieproof.checker.scenario import Scenario
+from zombieproof.checker.scenarios import MODELS, model_of
 from zombieproof.cli.usage import WrongUsage, known
+
+_SHOWN = 8
 
 
 def scenarios_named(names: Sequence[str], registered: Mapping[str, Scenario]) -> list[Scenario]:
@@ -25,6 +28,38 @@ def scenarios_named(names: Sequence[str], registered: Mapping[str, Scenario]) ->
                     f"two scenarios are named {scenario.name!r}, {both}: rename one, or check them one after the other"
                 )
     return list(found.values())
+
+
+def names_of_models(incomplete: str) -> list[str]:
+    """The registered models whose names begin so."""
+    return [model for model in MODELS if model.startswith(incomplete)]
+
+
+def scenarios_chosen(names: Sequence[str], registered: Mapping[str, Scenario], model: str = "") -> list[Scenario]:
+    """The scenarios that were asked for; without names all that are registered, or all of a model.
+
+    Raises:
+        WrongUsage: as of `scenarios_named`; there is no such model, or what was named is not of it.
+    """
+    if not model:
+        return scenarios_named(names, registered) or list(registered.values())
+    known("model", model, MODELS)
+    of_model = [each for each in registered.values() if model_of(each) == model]
+    for name in names:
+        if own.names_a_file(name):
+            raise WrongUsage(
+                f"--model {model} and {name}: what a file defines is of no registered model; leave one of them away"
+            )
+    chosen = scenarios_named(names, registered) or of_model
+    for scenario in chosen:
+        if scenario not in of_model:
+            there_are = ", ".join(each.name for each in of_model[:_SHOWN])
+            more = f" and {len(of_model) - _SHOWN} more (zombieproof scenarios --model {model})"
+            raise WrongUsage(
+                f"--model {model}: {scenario.name} is a scenario of {model_of(scenario)}; of {model} there are: "
+                f"{there_are}{more if len(of_model) > _SHOWN else ''}"
+            )
+    return chosen
 
 
 def _of(name: str, registered: Mapping[str, Scenario]) -> list[Scenario]:

@@ -190,11 +190,17 @@ def _registered(root: Path, name: str) -> str:
     ]
     later = [node.lineno - 1 for node in imports if (node.module or "") > package + name]
     before = later[0] if later else max((node.end_lineno or 0 for node in imports), default=0)
-    comprehensions = [node for node in ast.walk(tree) if isinstance(node, ast.comprehension)]
-    listed = [node.iter for node in comprehensions if isinstance(node.iter, ast.Tuple) and node.iter.elts]
-    if not imports or not listed:
+    models = {
+        ast.unparse(key): value
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict) and ast.unparse(node.target) == "MODELS"
+        for key, value in zip(node.value.keys, node.value.values, strict=True)
+        if key is not None
+    }
+    listed = models.get(repr("transactions"))
+    if not imports or not isinstance(listed, ast.Tuple) or not listed.elts:
         raise WrongUsage(f"{_SCENARIOS} is not as this program knows it: the clone is not of its version")
-    last = listed[0].elts[-1].end_lineno
+    last = listed.elts[-1].end_lineno
     assert last is not None
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     lines.insert(last, f"        {name.upper()},\n")

@@ -8,7 +8,7 @@ import typer
 
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.cli.naming import scenarios_named
+from zombieproof.cli.naming import names_of_models, scenarios_chosen
 from zombieproof.report.exits import Exit
 from zombieproof.report.scenario_text import scenario_data, show_scenario
 from zombieproof.report.screen import Column, Screen
@@ -20,6 +20,7 @@ Examples:
   zombieproof scenarios
   zombieproof scenarios leaderless_partition
   zombieproof scenarios examples/own_scenario.py
+  zombieproof scenarios --model spark_sink
   zombieproof scenarios --json
 """
 
@@ -42,28 +43,31 @@ def scenarios_command(
         list[str] | None,
         typer.Argument(metavar="NAME|FILE.py[:NAME]", help="which to tell; all are listed by default"),
     ] = None,
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="only scenarios of this model", autocompletion=names_of_models)
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> int:
     """Run the command."""
-    list_scenarios(Screen(), names or (), as_json=as_json)
+    list_scenarios(Screen(), names or (), model=model, as_json=as_json)
     return Exit.HOLDS
 
 
-def list_scenarios(screen: Screen, names: Sequence[str], *, as_json: bool) -> None:
-    """Write what is known of the named scenarios, or a list of all.
+def list_scenarios(screen: Screen, names: Sequence[str], *, model: str = "", as_json: bool) -> None:
+    """Write what is known of the named scenarios, or a list of all, or of all of a model.
 
     Raises:
-        WrongUsage: there is no scenario of that name.
+        WrongUsage: there is no scenario or model of that name, or what was named is not of the model.
     """
-    chosen = scenarios_named(names, SCENARIOS)
+    chosen = scenarios_chosen(names, SCENARIOS, model)
     if as_json:
-        data = [scenario_data(scenario) for scenario in chosen or SCENARIOS.values()]
+        data = [scenario_data(scenario) for scenario in chosen]
         screen.data(json.dumps({"scenarios": data}, indent=2))
-    elif chosen:
+    elif names:
         for scenario in chosen:
             show_scenario(screen, scenario)
     else:
-        screen.table(_COLUMNS, [_cells(scenario) for scenario in SCENARIOS.values()])
+        screen.table(_COLUMNS, [_cells(scenario) for scenario in chosen])
         screen.say()
         screen.say("zombieproof scenarios NAME tells one of them")
 

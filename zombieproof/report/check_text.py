@@ -201,7 +201,9 @@ def next_commands(run: Run) -> list[tuple[str, str]]:
     """Commands that are worth a try after a violation, and what each shows."""
     commands = []
     mutant = run.checked.mutant
-    off = (*(mutant.without if mutant else ()), *run.request.off) if has_rules(run.checked) else ()
+    off = (*(mutant.without if mutant else ()), *run.request.off)
+    if not has_rules(run.checked):
+        off = tuple(rule for rule in off if rule in run.checked.scenario.readings)
     if off:
         flags = " ".join(f"--with {rule}" for rule in off)
         commands.append((f"{command_of(run, without=False)} {flags}", "the same with what was switched off"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from zombieproof.checker.request import asked_of
 from zombieproof.report.check_json import run_data, step_data
 from zombieproof.report.check_text import show_violation
 from zombieproof.report.counterexample import follow
@@ -36,9 +37,16 @@ class Comparison:
 
     @property
     def is_same(self) -> bool:
-        """Whether the rules and bounds are the same on both sides."""
+        """Whether the bounds are the same on both sides, and the rules, where the model reads them."""
         one, other = self.before.checked, self.after.checked
-        return (one.rules, one.bounds) == (other.rules, other.bounds) or not has_rules(other)
+        return one.bounds == other.bounds and (one.rules == other.rules or not has_rules(other))
+
+    @property
+    def names_rules(self) -> bool:
+        """Whether rules that the model reads could be changed by what was asked: Kafka's, or readings of its own."""
+        asked = self.after.request
+        own = asked_of(self.after.checked.scenario, asked.on, asked.off).readings
+        return has_rules(self.after.checked) or bool(own)
 
     @property
     def shown(self) -> Run | None:
@@ -97,7 +105,7 @@ def _show(screen: Screen, comparison: Comparison) -> None:
     numbers = [Column(""), Column("before"), Column("after")]
     screen.table(numbers, rows, indent=2)
     if comparison.is_same:
-        why = "it has these rules already" if has_rules(after.checked) else "its model reads no rule of Kafka's"
+        why = "it has these rules already" if comparison.names_rules else "its model reads no rule of Kafka's"
         screen.say(f"Nothing is changed: {why}.", indent=2)
         return
     _show_parting(screen, comparison)

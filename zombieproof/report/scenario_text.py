@@ -4,6 +4,7 @@ from typing import Any
 
 from zombieproof.checker.engine.model import Promise
 from zombieproof.checker.scenario import Mutant, Scenario
+from zombieproof.checker.scenarios import model_of
 from zombieproof.model.rules import switches
 from zombieproof.report.screen import Column, Screen, plural
 
@@ -23,9 +24,12 @@ def show_scenario(screen: Screen, scenario: Scenario) -> None:
     screen.say()
     faults = {name: count for name, count in scenario.bounds.items() if name in scenario.faults}
     others = {name: value for name, value in scenario.bounds.items() if name not in scenario.faults}
+    readings = {name: others.pop(name) for name in scenario.readings if name in others}
     if faults:
         screen.say(f"faults: {_listed({k: v for k, v in faults.items() if v}) or 'none'}", indent=2, hang=8)
     screen.say(f"other bounds: {_listed(others)}", indent=2, hang=8)
+    if readings:
+        screen.say(f"own rules: {_listed(readings)}; --with and --without switch them", indent=2, hang=11)
     screen.say(f"rules: {scenario.rules_in_words}; {plural(scenario.distinct, 'distinct state')}", indent=2)
     screen.say()
     rows = [(promise.kind.replace("_", " "), promise.name, promise.text) for promise in promises_of(scenario)]
@@ -53,14 +57,16 @@ def _listed(values: dict[str, int]) -> str:
 
 
 def scenario_data(scenario: Scenario) -> dict[str, Any]:
-    """A scenario as data."""
+    """A scenario as data; `model` is null where it is of none that is registered."""
     return {
         "name": scenario.name,
+        "model": model_of(scenario),
         "story": scenario.story,
         "rules": scenario.rules,
         "changes": dict(scenario.changes),
         "bounds": {name: value for name, value in scenario.bounds.items() if name not in scenario.faults},
         "faults": {name: value for name, value in scenario.bounds.items() if name in scenario.faults},
+        "readings": list(scenario.readings),
         "distinct": scenario.distinct,
         "promises": [
             {"name": p.name, "kind": p.kind, "text": p.text, "source": p.source} for p in promises_of(scenario)

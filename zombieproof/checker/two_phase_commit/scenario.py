@@ -14,7 +14,10 @@ def _model(bounds: Mapping[str, int]) -> Model:
 
 
 def _setup(_: object, bounds: Mapping[str, int]) -> Rules:
-    return Rules(min(bounds["wait_for_all"], 1), min(bounds["gives_up"], 1))
+    return Rules(bounds["wait_for_all"], bounds["gives_up"])
+
+
+_READINGS = ("wait_for_all", "gives_up")
 
 
 TWO_PHASE_COMMIT = Scenario(
@@ -26,6 +29,7 @@ TWO_PHASE_COMMIT = Scenario(
     sometimes=tuple(promise.name for promise in PROMISES if promise.kind == "sometimes"),
     distinct=296_448,
     bounds={"n": 7, "wait_for_all": 1, "gives_up": 1},
+    readings=_READINGS,
     model=_model,
     setup=_setup,
     mutants=(
@@ -48,6 +52,7 @@ TWO_PHASE_COMMIT_ENDS = Scenario(
     leads_to=tuple(promise.name for promise in PROMISES if promise.kind == "leads_to"),
     distinct=1_568,
     bounds={"n": 4, "wait_for_all": 1, "gives_up": 1},
+    readings=_READINGS,
     model=_model,
     setup=_setup,
     mutants=(Mutant("the_manager_never_gives_up", breaks="everybody_ends", steps=6, bounds={"gives_up": 0}),),
