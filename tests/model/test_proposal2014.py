@@ -13,8 +13,7 @@ from zombieproof.model.proposal2014.coordinating import (
 )
 from zombieproof.model.proposal2014.leading import decide_payload
 from zombieproof.model.proposal2014.producing import decide_answer, generation_of_start, may_fetch
-from zombieproof.model.proposal2014.reading import decide_buffered, was_handed_over
-from zombieproof.model.proposal2014.records import Known, Transaction
+from zombieproof.model.proposal2014.records import KnownProducer, Transaction
 from zombieproof.model.proposal2014.rules import Rules, readings
 from zombieproof.model.proposal2014.vocabulary import (
     Answer,
@@ -52,7 +51,7 @@ def test_the_final_record_waits_for_every_leader() -> None:
 
 
 def test_an_older_generation_and_a_second_connection_are_not_heard() -> None:
-    known = Known(generation=1, connected=1)
+    known = KnownProducer(generation=1, connected=1)
     assert decide_connection(known, 0, 0, Rules()) == Answer.STALE_GENERATION
     assert decide_connection(known, 0, 0, Rules(coordinator_fences=0)) == Answer.DONE
     assert decide_connection(known, 0, 1, Rules()) == Answer.DONE
@@ -100,15 +99,6 @@ def test_a_producer_resends_what_is_safe_and_does_again_what_is_in_doubt() -> No
     assert may_fetch(False, Rules())
     assert not may_fetch(True, Rules())
     assert may_fetch(True, Rules(fetch_waits=0))
-
-
-def test_a_consumer_holds_back_until_the_control_record() -> None:
-    assert decide_buffered(False, False, False).delivers
-    assert decide_buffered(False, False, True).holds
-    assert decide_buffered(True, True, True).delivers_held
-    assert decide_buffered(True, False, True).drops_held
-    assert was_handed_over(3, 4)
-    assert not was_handed_over(4, 4)
 
 
 def test_every_reading_says_what_holds_and_what_holds_otherwise() -> None:

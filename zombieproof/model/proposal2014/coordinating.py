@@ -8,7 +8,7 @@ Source: reference §10.4 to §10.7.
 
 from typing import NamedTuple
 
-from zombieproof.model.proposal2014.records import Known, Transaction
+from zombieproof.model.proposal2014.records import KnownProducer, Transaction
 from zombieproof.model.proposal2014.rules import Rules
 from zombieproof.model.proposal2014.vocabulary import Answer, TransactionEvent, TransactionState
 
@@ -20,7 +20,7 @@ class Verdict(NamedTuple):
     answer: int
 
 
-def decide_connection(known: Known, instance: int, generation: int, rules: Rules) -> int:
+def decide_connection(known: KnownProducer, instance: int, generation: int, rules: Rules) -> int:
     """Whether a request of an instance is heard at all: DONE, STALE_GENERATION or TWO_CONNECTIONS (reference §10.7)."""
     if rules.coordinator_fences == 1 and generation < known.generation:
         return int(Answer.STALE_GENERATION)

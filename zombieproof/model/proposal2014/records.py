@@ -18,10 +18,13 @@ class Transaction:
 
 
 @dataclass(slots=True)
-class Known:
-    """What a coordinator or leader has in memory of a producerId: the newest generation (-1: none).
+class KnownProducer:
+    """What a coordinator has in memory of a producerId.
 
-    Of a coordinator also which instance is connected with it (1 + its number; 0: nobody), and whether it was closed.
+    Attributes:
+        generation: the newest that it has heard of; -1: none.
+        connected: 1 + the number of the instance that is connected with it; 0: nobody.
+        closed: whether two were, so that both connections are closed.
     """
 
     generation: int = -1

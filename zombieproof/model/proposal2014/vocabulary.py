@@ -19,7 +19,7 @@ class TransactionState(IntEnum):
 
 
 class TransactionEvent(IntEnum):
-    """What becomes of a transaction; each but LEAVE_UNRECORDED is a record of the journal."""
+    """What becomes of a transaction; each but LEAVE_UNRECORDED is a record of the journal (reference §10.3)."""
 
     NOTHING = 0
     BEGIN = 1
@@ -110,17 +110,6 @@ class OffsetsEvent(IntEnum):
     COMMIT_OFFSETS = 1
     SETTLE = 2
     SETTLE_ONE = 3
-
-
-class JournalKind(IntEnum):
-    """A record of the journal (reference §10.3); 0 where there is none."""
-
-    EMPTY = 0
-    BEGIN = 1
-    PREPARE_COMMIT = 2
-    PREPARE_ABORT = 3
-    COMMITTED = 4
-    ABORTED = 5
 
 
 class RecordKind(IntEnum):
