@@ -72,29 +72,33 @@ def test_a_begin_that_comes_again_finds_its_transaction_and_a_newer_generation_e
 
 
 def test_a_leader_takes_payload_of_what_is_pending_alone() -> None:
-    assert decide_payload(LeaderState.PENDING, 1, 1, Rules()) == Answer.DONE
-    assert decide_payload(LeaderState.PENDING, 0, 1, Rules()) == Answer.STALE_GENERATION
-    assert decide_payload(LeaderState.PENDING, 0, 1, Rules(leaders_fence=0)) == Answer.DONE
-    assert decide_payload(LeaderState.FINISHED, 1, 1, Rules()) == Answer.ABORTED
-    assert decide_payload(LeaderState.FINISHED, 1, 1, Rules(leaders_refuse_finished=0)) == Answer.DONE
-    assert decide_payload(LeaderState.UNKNOWN, 1, 1, Rules()) == Answer.UNKNOWN_TRANSACTION
-    assert decide_payload(LeaderState.UNKNOWN, 1, 1, Rules(leaders_are_told=0)) == Answer.DONE
+    known = KnownProducer(generation=1, connected=1)
+    assert decide_payload(LeaderState.PENDING, known, 0, 1, Rules()) == Answer.DONE
+    assert decide_payload(LeaderState.PENDING, known, 0, 0, Rules()) == Answer.STALE_GENERATION
+    assert decide_payload(LeaderState.PENDING, known, 0, 0, Rules(leaders_fence=0)) == Answer.DONE
+    assert decide_payload(LeaderState.PENDING, known, 1, 1, Rules()) == Answer.TWO_CONNECTIONS
+    assert decide_payload(LeaderState.PENDING, known, 1, 1, Rules(one_connection=0)) == Answer.DONE
+    assert decide_payload(LeaderState.FINISHED, known, 0, 1, Rules()) == Answer.ABORTED
+    assert decide_payload(LeaderState.UNKNOWN, known, 0, 1, Rules()) == Answer.UNKNOWN_TRANSACTION
+    assert decide_payload(LeaderState.UNKNOWN, known, 0, 1, Rules(leaders_are_told=0)) == Answer.DONE
 
 
 def test_a_producer_resends_what_is_safe_and_does_again_what_is_in_doubt() -> None:
     sending, ending = ProducerState.IN_TRANSACTION, ProducerState.COMMITTING
-    assert decide_answer(ProducerState.BEGINNING, Answer.NO_ANSWER, Rules()) == ProducerEvent.ASK_AGAIN
-    assert decide_answer(ProducerState.BEGINNING, Answer.DONE, Rules()) == ProducerEvent.TAKE_TX_ID
-    assert decide_answer(sending, Answer.DONE, Rules()) == ProducerEvent.SEND
-    assert decide_answer(sending, Answer.NO_ANSWER, Rules()) == ProducerEvent.ABORT
-    assert decide_answer(sending, Answer.NO_ANSWER, Rules(doubt_aborts=0)) == ProducerEvent.ASK_AGAIN
-    assert decide_answer(sending, Answer.UNKNOWN_TRANSACTION, Rules()) == ProducerEvent.ASK_AGAIN
-    assert decide_answer(ending, Answer.NO_ANSWER, Rules()) == ProducerEvent.ASK_AGAIN
-    assert decide_answer(ending, Answer.NO_ANSWER, Rules(commits_are_resent=0)) == ProducerEvent.HEAR_ABORTED
-    assert decide_answer(ending, Answer.COMMITTED, Rules()) == ProducerEvent.HEAR_COMMITTED
-    assert decide_answer(ending, Answer.UNKNOWN_TRANSACTION, Rules()) == ProducerEvent.HEAR_ABORTED
+    assert decide_answer(ProducerState.BEGINNING, Answer.NO_ANSWER, False, Rules()) == ProducerEvent.ASK_AGAIN
+    assert decide_answer(ProducerState.BEGINNING, Answer.DONE, False, Rules()) == ProducerEvent.TAKE_TX_ID
+    assert decide_answer(ProducerState.BEGINNING, Answer.DONE, True, Rules()) == ProducerEvent.TAKE_TX_ID_FOR_INPUT
+    assert decide_answer(ProducerState.BEGINNING, Answer.NOT_FINISHED, True, Rules()) == ProducerEvent.ASK_AGAIN
+    assert decide_answer(sending, Answer.DONE, False, Rules()) == ProducerEvent.SEND
+    assert decide_answer(sending, Answer.NO_ANSWER, False, Rules()) == ProducerEvent.ABORT
+    assert decide_answer(sending, Answer.NO_ANSWER, False, Rules(doubt_aborts=0)) == ProducerEvent.ASK_AGAIN
+    assert decide_answer(sending, Answer.UNKNOWN_TRANSACTION, False, Rules()) == ProducerEvent.ASK_AGAIN
+    assert decide_answer(ending, Answer.NO_ANSWER, False, Rules()) == ProducerEvent.ASK_AGAIN
+    assert decide_answer(ending, Answer.NO_ANSWER, False, Rules(commits_are_resent=0)) == ProducerEvent.HEAR_ABORTED
+    assert decide_answer(ending, Answer.COMMITTED, False, Rules()) == ProducerEvent.HEAR_COMMITTED
+    assert decide_answer(ending, Answer.UNKNOWN_TRANSACTION, False, Rules()) == ProducerEvent.HEAR_ABORTED
     for refused in (Answer.STALE_GENERATION, Answer.TWO_CONNECTIONS):
-        assert decide_answer(sending, refused, Rules()) == ProducerEvent.BE_REFUSED
+        assert decide_answer(sending, refused, False, Rules()) == ProducerEvent.BE_REFUSED
     assert generation_of_start(-1) == 0
     assert may_fetch(False, Rules())
     assert not may_fetch(True, Rules())

@@ -1,13 +1,19 @@
 """A story names records, decisions and moves, says after which step a promise is broken, and how it ends."""
 
 import copy
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from zombieproof.checker.engine.layout import layout_of
+from zombieproof.checker.engine.model import Malformed, by_its_number, by_number
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.spark_sink.model import ACTIONS, SPARK_SINK, Action
+from zombieproof.checker.spark_sink.scenarios import SPARK_NAIVE_SINK
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import LogRecord, State
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import LogEntry, Row
 from zombieproof.report.states import ending, label_name, record_words
 from zombieproof.report.story import DECISION_WORDS, BeatDecision, BeatMove, state_digest, tell
@@ -81,5 +87,58 @@ def test_a_story_says_after_which_step_a_promise_is_broken() -> None:
         "resource manager 0 chooses to abort",
         "resource manager 1 receives commit, and commits, although 0 aborted",
     ]
+    assert [(beat.name, beat.argument) for beat in story.beats] == [
+        ("commit", 0),
+        ("choose_to_abort", 0),
+        ("receive_commit", 1),
+    ]
     assert story.broken == {3: ("nobody_commits_what_another_aborted",)}
     assert tell(model, setup, [commit, abort_0], scenario.always).broken == {}
+
+
+ATTEMPTED = [
+    ACTIONS.index(each)
+    for each in (
+        (Action.START, 0),
+        (Action.PLAN, 0),
+        (Action.START_ATTEMPT, 1),
+        (Action.START_ATTEMPT, 0),
+        (Action.STEP, 1),
+    )
+]
+"""A driver plans a batch and starts an attempt of task 1, then one of task 0, which takes its transactional id."""
+
+
+def test_a_story_of_the_spark_sink_says_which_machines_move_and_whose_they_are() -> None:
+    setup = SPARK_NAIVE_SINK.setup(Rules(), SPARK_NAIVE_SINK.bounds)
+    beats = tell(SPARK_SINK, setup, ATTEMPTED, ()).beats
+    assert [(beat.name, beat.argument) for beat in beats] == [
+        ("start", 0),
+        ("plan", 0),
+        ("start_attempt", 1),
+        ("start_attempt", 0),
+        ("step", 1),
+    ]
+    assert [(m.machine, m.subject, m.before, m.event, m.after) for beat in beats for m in beat.moves] == [
+        ("micro_batch_reader", "driver A", "UNPLACED", "PLACE_AS_TOLD", "PLACED"),
+        ("micro_batch_reader", "driver A", "PLACED", "PLAN", "PLANNED"),
+        ("delivery", "new attempt of task 1", "NEW", "BEGIN", "FENCING"),
+        ("delivery", "new attempt of task 0", "NEW", "BEGIN", "FENCING"),
+        ("delivery", "attempt 1", "FENCING", "FENCE_OTHERS", "LOOKING_UP"),
+    ]
+    assert all(move.why for beat in beats for move in beat.moves)
+    assert not any(beat.decisions or beat.changes for beat in beats)
+
+
+def test_a_model_that_names_nothing_is_told_by_numbers() -> None:
+    setup = SPARK_NAIVE_SINK.setup(Rules(), SPARK_NAIVE_SINK.bounds)
+    beat = tell(replace(SPARK_SINK, names=by_number, subjects=by_its_number), setup, ATTEMPTED, ()).beats[4]
+    assert (beat.name, beat.argument) == ("action", ATTEMPTED[4])
+    assert [move.subject for move in beat.moves] == ["3"]
+
+
+@pytest.mark.parametrize("what", ["names", "subjects"])
+def test_what_names_something_is_a_function(what: str) -> None:
+    given: dict[str, Any] = {what: "start"}
+    with pytest.raises(Malformed, match=f"model 'spark_sink': {what} is 'start'; give a function"):
+        replace(SPARK_SINK, **given)

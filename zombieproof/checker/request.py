@@ -133,7 +133,7 @@ def preset_in_force(scenario: Scenario, request: Request) -> str:
 
 def has_rules(setup: object) -> bool:
     """Whether a model with this setup reads rules of Kafka's protocol at all."""
-    return hasattr(setup, "rules")
+    return isinstance(getattr(setup, "rules", None), Rules)
 
 
 def rules_words(scenario: Scenario, request: Request, *, reads_rules: bool, mutant: Mutant | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from zombieproof.checker.proposal2014.scenarios import PROPOSAL_SCENARIOS
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.spark_sink.scenarios import SPARK_SCENARIOS
 from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
@@ -160,6 +161,7 @@ MODELS: Mapping[str, tuple[Scenario, ...]] = {
     ),
     "two_phase_commit": (TWO_PHASE_COMMIT, TWO_PHASE_COMMIT_ENDS),
     "spark_sink": SPARK_SCENARIOS,
+    "proposal2014": PROPOSAL_SCENARIOS,
 }
 """The name of a model, as `--model` takes it -> its scenarios. What is registered is registered here."""
 

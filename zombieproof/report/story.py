@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
-from zombieproof.checker.transactions.narration import READERS, client_name, id_name, partition_name
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.model.vocabulary import Error, Row
 from zombieproof.report.consequences import consequences
 from zombieproof.report.states import Line, ending
-from zombieproof.statemachines.kernel import Machine
-from zombieproof.statemachines.notes import Decision, MachineIndex
-from zombieproof.statemachines.registry import MACHINES
+from zombieproof.statemachines.notes import Decision, MachineIndex, Move, Notes
+from zombieproof.statemachines.registry import ALL_MACHINES
 
 if TYPE_CHECKING:
     from zombieproof.checker.engine.layout import Layout
@@ -162,7 +159,7 @@ def story_of(
     steps = tuple(steps)
     layout = layout_of(model.state, model.sizes)
     initial = model.initial(setup)
-    beats = tuple(_beat(number, step, setup, layout, initial) for number, step in enumerate(steps, start=1))
+    beats = tuple(_beat(number, step, model, setup, layout, initial) for number, step in enumerate(steps, start=1))
     judged = [promise for promise in model.promises if promise.name in promises]
     states = [initial, *(step.after for step in steps)]
     broken = {
@@ -175,15 +172,13 @@ def story_of(
     return Story(beats, there, broken, last, setup, repeats_from)
 
 
-def _beat(number: int, step: ReplayedStep, setup: object, layout: Layout, initial: Any) -> Beat:
-    name, argument = "action", step.action
+def _beat(number: int, step: ReplayedStep, model: Model, setup: object, layout: Layout, initial: Any) -> Beat:
+    name, argument = model.names(step.action)
+    moves = _moves(step.trail, model) if isinstance(step.trail, Notes) else ()
     decisions: tuple[BeatDecision, ...] = ()
-    moves: tuple[BeatMove, ...] = ()
     new: tuple[str, ...] = ()
     if isinstance(step.trail, Trail) and isinstance(setup, Setup):
-        kind, argument = ACTIONS[step.action]
-        name = Action(kind).name.lower()
-        decisions, moves = _decisions(step.trail), _moves(step.trail)
+        decisions = _decisions(step.trail)
         new = consequences(step.before, step.after, setup, step.action, step.trail)
     digest = state_digest(layout, initial, step.after)
     return Beat(number, step.action, name, argument, step.text, decisions, moves, new, digest)
@@ -196,36 +191,20 @@ def _decisions(trail: Trail) -> tuple[BeatDecision, ...]:
     )
 
 
-def _moves(trail: Trail) -> tuple[BeatMove, ...]:
-    return tuple(
-        _moved(MACHINES[MachineIndex(m.machine).name.lower()], m.machine, m.subject, m.state, m.event, m.target)
-        for m in trail.moves[: trail.count]
-    )
+def _moves(trail: Notes, model: Model) -> tuple[BeatMove, ...]:
+    return tuple(_moved(move, model.subjects(move.machine, move.subject)) for move in trail.moves[: trail.count])
 
 
-def _moved(machine: Machine, index: int, subject: int, state: int, event: int, target: int) -> BeatMove:
-    why = next(row.why for row in machine.rows if (row.state, row.event) == (state, event))
+def _moved(move: Move, subject: str) -> BeatMove:
+    machine = ALL_MACHINES[MachineIndex(move.machine).name.lower()]
     return BeatMove(
         machine.name,
-        _subject(index, subject),
-        machine.states(state).name,
-        machine.events(event).name,
-        machine.states(target).name,
-        why,
+        subject,
+        machine.states(move.state).name,
+        machine.events(move.event).name,
+        machine.states(move.target).name,
+        next(row.why for row in machine.rows if (row.state, row.event) == (move.state, move.event)),
     )
-
-
-def _subject(machine: int, subject: int) -> str:
-    """Whom a machine is about."""
-    if machine == MachineIndex.COORDINATOR:
-        return id_name(subject)
-    if machine == MachineIndex.PRODUCER:
-        return client_name(subject)
-    if machine == MachineIndex.PARTITION_LEADER:
-        return partition_name(subject)
-    if machine == MachineIndex.GROUP_COORDINATOR:
-        return f"producer {subject}"
-    return READERS[subject].removeprefix("the ")
 
 
 def state_digest(layout: Layout, initial: Any, state: Any) -> str:

@@ -24,6 +24,7 @@ from zombieproof.statemachines.kernel import ILLEGAL
 from zombieproof.statemachines.micro_batch_reader.table import MICRO_BATCH_READER
 from zombieproof.statemachines.partition_leader.table import PARTITION_LEADER
 from zombieproof.statemachines.producer.table import PRODUCER
+from zombieproof.statemachines.proposal2014 import tables as proposal2014
 
 MOVES = 16
 DECISIONS = 8
@@ -38,6 +39,11 @@ CONSUMER_GROUP_MEMBER_TABLE = CONSUMER_GROUP_MEMBER.table
 CONNECTION_TABLE = CONNECTION.table
 DELIVERY_TABLE = DELIVERY.table
 MICRO_BATCH_READER_TABLE = MICRO_BATCH_READER.table
+PROPOSAL2014_COORDINATOR_TABLE = proposal2014.COORDINATOR.table
+PROPOSAL2014_JOURNAL_TABLE = proposal2014.JOURNAL.table
+PROPOSAL2014_PRODUCER_TABLE = proposal2014.PRODUCER.table
+PROPOSAL2014_LEADER_TABLE = proposal2014.LEADER.table
+PROPOSAL2014_OFFSETS_TABLE = proposal2014.OFFSETS.table
 
 
 class MachineIndex(IntEnum):
@@ -53,6 +59,11 @@ class MachineIndex(IntEnum):
     CONNECTION = 7
     DELIVERY = 8
     MICRO_BATCH_READER = 9
+    PROPOSAL2014_COORDINATOR = 10
+    PROPOSAL2014_JOURNAL = 11
+    PROPOSAL2014_PRODUCER = 12
+    PROPOSAL2014_LEADER = 13
+    PROPOSAL2014_OFFSETS = 14
 
 
 class Decision(IntEnum):
@@ -149,7 +160,22 @@ def successor(machine: int, state: int, event: int) -> int:
         return DELIVERY_TABLE[state][event]
     if machine == MachineIndex.MICRO_BATCH_READER:
         return MICRO_BATCH_READER_TABLE[state][event]
+    if machine >= MachineIndex.PROPOSAL2014_COORDINATOR:
+        return successor_of_2014(machine, state, event)
     return CONSUMER_TABLE[state][event]
+
+
+def successor_of_2014(machine: int, state: int, event: int) -> int:
+    """The same for the machines of the 2014 proposal."""
+    if machine == MachineIndex.PROPOSAL2014_COORDINATOR:
+        return PROPOSAL2014_COORDINATOR_TABLE[state][event]
+    if machine == MachineIndex.PROPOSAL2014_JOURNAL:
+        return PROPOSAL2014_JOURNAL_TABLE[state][event]
+    if machine == MachineIndex.PROPOSAL2014_PRODUCER:
+        return PROPOSAL2014_PRODUCER_TABLE[state][event]
+    if machine == MachineIndex.PROPOSAL2014_LEADER:
+        return PROPOSAL2014_LEADER_TABLE[state][event]
+    return PROPOSAL2014_OFFSETS_TABLE[state][event]
 
 
 def move(notes: Notes, machine: int, state: int, event: int) -> int:

@@ -1,4 +1,4 @@
-"""All machines, by name: those of the transaction protocol, and those beside it that live brokers need as well."""
+"""All machines, by name: those of the transaction protocol, of the other models, and what live brokers need as well."""
 
 from collections.abc import Mapping
 
@@ -13,18 +13,30 @@ from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.micro_batch_reader import MICRO_BATCH_READER
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
 from zombieproof.statemachines.producer import PRODUCER
+from zombieproof.statemachines.proposal2014 import COORDINATOR as PROPOSAL_COORDINATOR
+from zombieproof.statemachines.proposal2014 import JOURNAL as PROPOSAL_JOURNAL
+from zombieproof.statemachines.proposal2014 import LEADER as PROPOSAL_LEADER
+from zombieproof.statemachines.proposal2014 import OFFSETS as PROPOSAL_OFFSETS
+from zombieproof.statemachines.proposal2014 import PRODUCER as PROPOSAL_PRODUCER
 
 MACHINES: Mapping[str, Machine] = {
     machine.name: machine for machine in (COORDINATOR, PRODUCER, PARTITION_LEADER, GROUP_COORDINATOR, CONSUMER)
 }
 """The machines of the protocol: what its scenarios explore, and traces tell of."""
 
+PROPOSAL2014: Mapping[str, Machine] = {
+    machine.name: machine
+    for machine in (PROPOSAL_COORDINATOR, PROPOSAL_JOURNAL, PROPOSAL_PRODUCER, PROPOSAL_LEADER, PROPOSAL_OFFSETS)
+}
+"""The machines of the 2014 proposal; its consumer is the live one."""
+
 EXPLORED: Mapping[str, Machine] = {
     **MACHINES,
     DELIVERY.name: DELIVERY,
     MICRO_BATCH_READER.name: MICRO_BATCH_READER,
+    **PROPOSAL2014,
 }
-"""The same, and those of the Spark sink: every machine that some model of the checker runs."""
+"""The same, those of the Spark sink and of the 2014 proposal: every machine that some model of the checker runs."""
 
 ALL_MACHINES: Mapping[str, Machine] = {
     **MACHINES,
@@ -33,5 +45,6 @@ ALL_MACHINES: Mapping[str, Machine] = {
     CONNECTION.name: CONNECTION,
     DELIVERY.name: DELIVERY,
     MICRO_BATCH_READER.name: MICRO_BATCH_READER,
+    **PROPOSAL2014,
 }
-"""Every machine that there is, those of the Spark sink among them: what is drawn and listed."""
+"""Every machine that there is: what is drawn and listed."""

@@ -99,6 +99,16 @@ def no_order(setup: Any) -> Order:
     return NO_ORDER
 
 
+def by_number(action: int) -> tuple[str, int]:
+    """Return the number: for models whose actions are told apart by their descriptions alone."""
+    return "action", action
+
+
+def by_its_number(machine: int, subject: int) -> str:
+    """Return the number of the subject: for models whose subjects have no names."""
+    return str(subject)
+
+
 @dataclass(frozen=True)
 class Model:
     """A system whose states are records.
@@ -134,6 +144,9 @@ class Model:
         sorts: `sorts(setup)`: which parts of a state may change places under this setup (see `symmetry`); interpreted.
         order: `order(setup)`: where the actions of one part are enough under this setup (see `orders`); interpreted.
         followed: the order that exploration follows: none, but in what `reductions` makes of a model.
+        names: `names(action)`: the name of the action's kind, and its argument, as stories and traces hold them;
+            interpreted only.
+        subjects: `subjects(machine, subject)`: who it is that a move in `moves` is about; interpreted only.
 
     Raises:
         Malformed: a record is no dataclass, something is no function, or promises or bounds cannot be.
@@ -159,6 +172,8 @@ class Model:
     sorts: Callable[..., tuple[Sort, ...]] = tell_all_apart
     order: Callable[..., Order] = no_order
     followed: Order = NO_ORDER
+    names: Callable[[int], tuple[str, int]] = by_number
+    subjects: Callable[[int, int], str] = by_its_number
 
     def __post_init__(self) -> None:
         who = f"model {self.name!r}"
@@ -168,7 +183,7 @@ class Model:
                 shown = cls.__name__ if isinstance(cls, type) else repr(cls)
                 raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
         functions = ("step", "describe", "initial", "normalise", "worth_trying", "tasks", "bound_hit", "sorts", "order")
-        for what in functions:
+        for what in (*functions, "names", "subjects"):
             if not callable(getattr(self, what)):
                 raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
         if not isinstance(self.actions, int):

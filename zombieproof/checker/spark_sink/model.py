@@ -8,7 +8,7 @@ from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.orders import Order
 from zombieproof.checker.spark_sink import attempts, brokers, drivers, order
 from zombieproof.checker.spark_sink.alike import sorts_of
-from zombieproof.checker.spark_sink.narration import describe_action
+from zombieproof.checker.spark_sink.narration import FIRST_ATTEMPT, FIRST_STARTED, describe_action, subject_name
 from zombieproof.checker.spark_sink.normal_form import CURRENT, normalise
 from zombieproof.checker.spark_sink.promises import PROMISES
 from zombieproof.checker.spark_sink.state import ATTEMPTS, DRIVERS, IDS, RECORDS, TASKS, Setup, State
@@ -39,15 +39,28 @@ class Action(IntEnum):
     LOSE_CHECKPOINT = 17
 
 
-_SUBJECTS: Final = {
+_OF_ATTEMPTS: Final = (Action.STEP, Action.REPORT, Action.STEP_LOST, Action.REPORT_LOST, Action.FAIL_ATTEMPT)
+_ARGUMENTS: Final = {
     Action.PLAN: DRIVERS * RECORDS,
     Action.START_ATTEMPT: DRIVERS * TASKS,
     Action.TIME_OUT: IDS,
     Action.LOSE_CHECKPOINT: 1,
-    **dict.fromkeys((Action.STEP, Action.REPORT, Action.STEP_LOST, Action.REPORT_LOST, Action.FAIL_ATTEMPT), ATTEMPTS),
+    **dict.fromkeys(_OF_ATTEMPTS, ATTEMPTS),
 }
-ACTIONS: Final = tuple((int(kind), i) for kind in Action for i in range(_SUBJECTS.get(kind, DRIVERS)))
+ACTIONS: Final = tuple((int(kind), i) for kind in Action for i in range(_ARGUMENTS.get(kind, DRIVERS)))
 """Action -> its kind, and who or what it is about."""
+
+
+def _subject(kind: int, i: int) -> int:
+    if kind == Action.PLAN:
+        return i // RECORDS
+    if kind == Action.START_ATTEMPT:
+        return FIRST_STARTED + i % TASKS
+    return FIRST_ATTEMPT + i if kind in _OF_ATTEMPTS else i
+
+
+_SUBJECTS: Final = tuple(_subject(kind, i) for kind, i in ACTIONS)
+"""Action -> whom its moves are about, as `subject_name` tells it. TIME_OUT and LOSE_CHECKPOINT move no machine."""
 
 
 _ALONE: Final = (Action.STEP, Action.STEP_LOST)
@@ -65,7 +78,7 @@ ORDER: Final = Order(
 def step(state: State, action: int, setup: Setup, trail: Notes) -> bool:
     """Take one action, if it is possible."""
     kind, i = ACTIONS[action]
-    trail.subject = i
+    trail.subject = _SUBJECTS[action]
     is_taken = _take(state, setup, trail, kind, i)
     state.illegal = state.illegal or trail.illegal > 0
     return is_taken
@@ -115,6 +128,12 @@ def describe(state: State, action: int, setup: Setup) -> str:
     return describe_action(state, setup, Action(kind).name, i)
 
 
+def action_name(action: int) -> tuple[str, int]:
+    """The name of the action's kind, and its argument."""
+    kind, i = ACTIONS[action]
+    return Action(kind).name.lower(), i
+
+
 def initial_state(setup: Setup) -> State:
     """Nothing has run."""
     state = State(budget=replace(setup.budget))
@@ -142,4 +161,6 @@ SPARK_SINK: Final = Model(
         max(len(machine.states) for machine in ALL_MACHINES.values()),
         max(len(machine.events) for machine in ALL_MACHINES.values()),
     ),
+    names=action_name,
+    subjects=subject_name,
 )

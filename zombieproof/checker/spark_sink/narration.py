@@ -1,10 +1,13 @@
-"""An action in words: which driver or attempt does what, to which rows, and what comes of it."""
+"""An action in words: which driver or attempt does what, to which rows, what comes of it, and whose moves there are."""
 
 import copy
+from typing import Final
 
 from zombieproof.checker.spark_sink import deliveries
 from zombieproof.checker.spark_sink.attempts import is_decided
 from zombieproof.checker.spark_sink.state import (
+    ATTEMPTS,
+    DRIVERS,
     LABELS,
     PARTITIONS,
     RECORDS,
@@ -24,6 +27,19 @@ from zombieproof.statemachines.delivery import steps
 from zombieproof.statemachines.micro_batch_reader.steps import past_of_batch
 
 NAMES = "AB"
+
+FIRST_ATTEMPT: Final = DRIVERS
+FIRST_STARTED: Final = FIRST_ATTEMPT + ATTEMPTS
+"""Subjects of moves are the drivers, the attempts, and behind them by its task an attempt that is being started."""
+
+
+def subject_name(machine: int, subject: int) -> str:
+    """Whom a move is about; the same for both machines, each of which drivers have."""
+    if subject < FIRST_ATTEMPT:
+        return f"driver {NAMES[subject]}"
+    if subject < FIRST_STARTED:
+        return f"attempt {subject - FIRST_ATTEMPT}"
+    return f"new attempt of task {subject - FIRST_STARTED}"
 
 
 def describe_action(state: State, setup: Setup, kind: str, i: int) -> str:

@@ -21,7 +21,7 @@ from zombieproof.checker.transactions.capacities import (
     TXNS,
 )
 from zombieproof.checker.transactions.causes import worth_trying
-from zombieproof.checker.transactions.narration import describe
+from zombieproof.checker.transactions.narration import action_name, describe, subject_name
 from zombieproof.checker.transactions.order import ORDER
 from zombieproof.checker.transactions.setup import Bounds, Budget, Setup
 from zombieproof.checker.transactions.state import (
@@ -157,6 +157,8 @@ TRANSACTIONS = Model(
         max(len(machine.events) for machine in MACHINES.values()),
     ),
     faults=frozenset(action for action in FAULTS if action < ACTIONS_AT_ONCE),
+    names=action_name,
+    subjects=subject_name,
 )
 """One model for every scenario in which only messages of clients and markers travel, so that it is compiled once."""
 

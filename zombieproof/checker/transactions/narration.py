@@ -1,4 +1,4 @@
-"""An action in words: who does what, and where a message arrives."""
+"""An action in words: who does what, where a message arrives, and whom the moves are about."""
 
 from zombieproof.checker.transactions import replicas
 from zombieproof.checker.transactions.action_kinds import (
@@ -23,6 +23,7 @@ from zombieproof.checker.transactions.views import is_tv2
 from zombieproof.checker.transactions.vocabulary import Kind, Op, Phase, Stage
 from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState
 from zombieproof.statemachines.coordinator.records import Operation
+from zombieproof.statemachines.notes import MachineIndex
 from zombieproof.statemachines.producer.calls import is_completing, is_in_error
 
 NAMES = "AB"
@@ -59,6 +60,25 @@ def coordinator_name(state: State, setup: Setup, node: int) -> str:
     if node != state.coordinator:
         return f"node {node} (deposed, and does not know it)"
     return f"{name} node {node}"
+
+
+def action_name(action: int) -> tuple[str, int]:
+    """The name of the action's kind, and its argument."""
+    kind, i = ACTIONS[action]
+    return Action(kind).name.lower(), i
+
+
+def subject_name(machine: int, subject: int) -> str:
+    """Whom a move of a machine is about."""
+    if machine == MachineIndex.COORDINATOR:
+        return id_name(subject)
+    if machine == MachineIndex.PRODUCER:
+        return client_name(subject)
+    if machine == MachineIndex.PARTITION_LEADER:
+        return partition_name(subject)
+    if machine == MachineIndex.GROUP_COORDINATOR:
+        return f"producer {subject}"
+    return READERS[subject].removeprefix("the ")
 
 
 def describe(state: State, action: int, setup: Setup) -> str:

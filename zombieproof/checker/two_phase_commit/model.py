@@ -258,7 +258,16 @@ def two_phase_commit(managers: int) -> Model:
                 arrays={(state, "resources"): 1, (state, "prepared"): 1, (state, "prepared_sent"): 1},
             ),
         ),
+        names=action_name,
     )
+
+
+def action_name(action: int) -> tuple[str, int]:
+    """Return what happens, and to which resource manager: to none, 0, where the transaction manager decides."""
+    if action < FIRST_OF_MANAGERS:
+        return "abort" if action == ABORT else "commit", 0
+    i, what = divmod(action - FIRST_OF_MANAGERS, len(Do))
+    return Do(what).name.lower(), i
 
 
 def describe(state: Any, action: int, rules: Rules) -> str:

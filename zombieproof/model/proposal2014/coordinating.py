@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from zombieproof.model.proposal2014.records import KnownProducer, Transaction
 from zombieproof.model.proposal2014.rules import Rules
-from zombieproof.model.proposal2014.vocabulary import Answer, TransactionEvent, TransactionState
+from zombieproof.model.proposal2014.vocabulary import Answer, JournalEvent, TransactionEvent, TransactionState
 
 
 class Verdict(NamedTuple):
@@ -24,11 +24,14 @@ def decide_connection(known: KnownProducer, instance: int, generation: int, rule
     """Whether a request of an instance is heard at all: DONE, STALE_GENERATION or TWO_CONNECTIONS (reference §10.7)."""
     if rules.coordinator_fences == 1 and generation < known.generation:
         return int(Answer.STALE_GENERATION)
+    return int(Answer.TWO_CONNECTIONS if is_second_connection(known, instance, generation, rules) else Answer.DONE)
+
+
+def is_second_connection(known: KnownProducer, instance: int, generation: int, rules: Rules) -> bool:
+    """Whether another instance with the same generation is connected, or was."""
     if rules.one_connection == 0 or generation != known.generation:
-        return int(Answer.DONE)
-    if known.closed or known.connected not in (0, instance + 1):
-        return int(Answer.TWO_CONNECTIONS)
-    return int(Answer.DONE)
+        return False
+    return known.closed or known.connected not in (0, instance + 1)
 
 
 def is_answered_with(transaction: Transaction, producer: int, generation: int, rules: Rules) -> bool:
@@ -36,6 +39,13 @@ def is_answered_with(transaction: Transaction, producer: int, generation: int, r
     if rules.begin_is_deduplicated == 0 or transaction.state != TransactionState.BEGUN:
         return False
     return transaction.producer == producer and transaction.generation == generation
+
+
+def holds_up(transaction: Transaction, producer: int, rules: Rules) -> bool:
+    """Whether a Begin of a producer waits for this transaction."""
+    if rules.begin_waits_for_the_last == 0 or transaction.producer != producer:
+        return False
+    return is_unfinished(int(transaction.state))
 
 
 def is_fenced_by(transaction: Transaction, producer: int, generation: int, rules: Rules) -> bool:
@@ -68,6 +78,25 @@ def decide_acknowledged(transaction: Transaction, rules: Rules) -> int:
             return int(TransactionEvent.LEAVE_UNRECORDED)
         return int(TransactionEvent.ABORT)
     return int(TransactionEvent.NOTHING)
+
+
+def is_recorded(event: int, rules: Rules) -> bool:
+    """Whether what becomes of a transaction is a record of the journal."""
+    if event in (TransactionEvent.PREPARE_COMMIT, TransactionEvent.PREPARE_ABORT):
+        return rules.prepares_are_recorded == 1
+    return event != TransactionEvent.LEAVE_UNRECORDED
+
+
+def decide_watermark(high_watermark: int, oldest: int) -> int:
+    """The event of the journal when a transaction is finished; `oldest`: where the oldest in flight began, -1: none."""
+    if oldest < 0:
+        return int(JournalEvent.FINISH_LAST)
+    return int(JournalEvent.FINISH_YOUNGER if oldest == high_watermark else JournalEvent.FINISH_OLDEST)
+
+
+def reads_from(checkpoint: int, rules: Rules) -> int:
+    """The offset of the journal from which a new coordinator reads."""
+    return 0 if rules.finished_are_remembered == 1 else checkpoint
 
 
 def is_unfinished(state: int) -> bool:

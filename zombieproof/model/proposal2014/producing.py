@@ -10,12 +10,14 @@ from zombieproof.model.proposal2014.rules import Rules
 from zombieproof.model.proposal2014.vocabulary import Answer, ProducerEvent, ProducerState
 
 
-def decide_answer(state: int, answer: int, rules: Rules) -> int:
-    """The event of an instance that is in `state` and gets this answer to its request."""
+def decide_answer(state: int, answer: int, has_input: bool, rules: Rules) -> int:
+    """The event of an instance that is in `state` and gets this answer; `has_input`: it knows what it is to copy."""
     if answer in (Answer.STALE_GENERATION, Answer.TWO_CONNECTIONS):
         return int(ProducerEvent.BE_REFUSED)
     if state == ProducerState.BEGINNING:
-        return int(ProducerEvent.TAKE_TX_ID if answer == Answer.DONE else ProducerEvent.ASK_AGAIN)
+        if answer != Answer.DONE:
+            return int(ProducerEvent.ASK_AGAIN)
+        return int(ProducerEvent.TAKE_TX_ID_FOR_INPUT if has_input else ProducerEvent.TAKE_TX_ID)
     if state == ProducerState.IN_TRANSACTION:
         return _after_payload(answer, rules)
     if answer == Answer.NO_ANSWER:
@@ -28,7 +30,7 @@ def decide_answer(state: int, answer: int, rules: Rules) -> int:
 
 
 def _after_payload(answer: int, rules: Rules) -> int:
-    if answer == Answer.DONE:
+    if answer == Answer.DONE or (answer == Answer.NO_ANSWER and rules.commit_waits_for_payload == 0):
         return int(ProducerEvent.SEND)
     if answer == Answer.UNKNOWN_TRANSACTION or (answer == Answer.NO_ANSWER and rules.doubt_aborts == 0):
         return int(ProducerEvent.ASK_AGAIN)
@@ -38,6 +40,11 @@ def _after_payload(answer: int, rules: Rules) -> int:
 def generation_of_start(stored: int) -> int:
     """The generation of an instance that starts and finds this one stored (-1: none; reference §10.7)."""
     return stored + 1
+
+
+def has_input(is_grouped: bool, rules: Rules) -> bool:
+    """Whether a producer knows what it is to copy when it begins: no group keeps its offsets, or it asked before."""
+    return not is_grouped or rules.offsets_are_fetched_behind_begin == 0
 
 
 def may_fetch(pending: bool, rules: Rules) -> bool:

@@ -42,9 +42,19 @@ class Rules:
         "each Begin makes a TxId; the one whose answer was lost lingers until its time-out",
         "§10.6, begin retried",
     )
+    begin_waits_for_the_last: int = _reading(
+        "a producer's Begin waits until its last transaction is finished in every partition",
+        "a producer goes on when its Commit is answered, and control records of two transactions are under way",
+        "§10.1, §10.10; §10.5, E3",
+    )
+    offsets_are_fetched_behind_begin: int = _reading(
+        "a producer fetches the offsets of its group when Begin has fenced who is older",
+        "it fetches them, recreates its input, and begins, in the order of the text",
+        "§10.5, retry of the application",
+    )
     finished_are_remembered: int = _reading(
         "a coordinator knows of every TxId how it ended, also behind the high watermark: it reads the whole journal",
-        "behind the high watermark a TxId is unknown to a new coordinator, and a Commit that is resent is refused",
+        "behind the high watermark a TxId is unknown, and a Commit that is resent is refused",
         "§10.6, commit retried",
     )
     aborted_is_recorded: int = _reading(
@@ -62,9 +72,9 @@ class Rules:
         "a leader learns of a TxId from its first payload",
         "§10.7",
     )
-    leaders_refuse_finished: int = _reading(
-        "a leader refuses payload of a TxId that its log has ended",
-        "a leader takes payload of any TxId that it takes for pending",
+    leaders_remember_finished: int = _reading(
+        "a leader knows of every TxId that its log has ended, and says so to who sends payload of it",
+        "a leader keeps pending TxIds only: one that has ended is unknown to it",
         "§10.7, late payload",
     )
     new_leaders_read_their_logs: int = _reading(
@@ -97,6 +107,21 @@ class Rules:
         "a checkpoint is two offsets, and a crash within a delivery repeats it",
         "§10.8",
     )
+    cleaning_stops_at_watermark: int = _reading(
+        "the log cleaner never goes past the transactional high watermark",
+        "it goes on to the end, and copies messages of pending transactions unchanged",
+        "§10.9, (b) and (a)",
+    )
+    only_committed_supersede: int = _reading(
+        "a message is cleaned away for a later one of its key that is plain or committed",
+        "it is cleaned away for any later one in the log, whatever becomes of that",
+        "§10.9",
+    )
+    controls_stay: int = _reading(
+        "a control record is cleaned away when no message of its TxId is left",
+        "it has no value, and goes with the next cleaning, as any other such record",
+        "§10.9, eviction of control records",
+    )
     one_connection: int = _reading(
         "a coordinator admits one connection for a producerId and generation, and closes both of two",
         "two instances with the same generation are one producer to it",
@@ -121,10 +146,22 @@ class Rules:
         "§10.6",
         is_open=False,
     )
+    commit_waits_for_payload: int = _reading(
+        "a Commit is asked for when all payload is acknowledged",
+        "payload without an answer counts as sent",
+        "§10.5, S and E2",
+        is_open=False,
+    )
     commits_are_resent: int = _reading(
         "a Commit without an answer is sent again with the same TxId",
         "a Commit without an answer has failed, and the transaction is done again",
         "§10.6",
+        is_open=False,
+    )
+    prepares_are_recorded: int = _reading(
+        "PREPARE_COMMIT or PREPARE_ABORT is in the journal before leaders are asked for control records",
+        "what is decided is in memory only, until it is final",
+        "§10.4",
         is_open=False,
     )
     acknowledged_before_final: int = _reading(
@@ -137,6 +174,12 @@ class Rules:
         "a new coordinator sends control records again for what is prepared",
         "a new coordinator waits for acknowledgements that nobody sends",
         "§10.6",
+        is_open=False,
+    )
+    restarts_at_first_pending: int = _reading(
+        "a reader restarts at the first message of the earliest transaction that was pending (o1)",
+        "a reader restarts where it was (o2)",
+        "§10.8",
         is_open=False,
     )
     fetch_waits: int = _reading(

@@ -31,16 +31,17 @@ class TransactionEvent(IntEnum):
 
 
 class ProducerState(IntEnum):
-    """What an instance of a producer is doing."""
+    """What an instance of a producer is doing; a request is under way from BEGINNING on, but in FETCHING."""
 
     STOPPED = 0
     STARTING = 1
     READY = 2
-    BEGINNING = 3
-    IN_TRANSACTION = 4
-    COMMITTING = 5
-    ABORTING = 6
-    CLOSED = 7
+    CLOSED = 3
+    BEGINNING = 4
+    FETCHING = 5
+    IN_TRANSACTION = 6
+    COMMITTING = 7
+    ABORTING = 8
 
 
 class ProducerEvent(IntEnum):
@@ -48,17 +49,19 @@ class ProducerEvent(IntEnum):
 
     NOTHING = 0
     START = 1
-    STORE_GENERATION = 2
+    GET_READY = 2
     BEGIN = 3
     TAKE_TX_ID = 4
-    SEND = 5
-    COMMIT = 6
-    ABORT = 7
-    HEAR_COMMITTED = 8
-    HEAR_ABORTED = 9
-    ASK_AGAIN = 10
-    BE_REFUSED = 11
-    CRASH = 12
+    TAKE_TX_ID_FOR_INPUT = 5
+    TAKE_INPUT = 6
+    SEND = 7
+    COMMIT = 8
+    ABORT = 9
+    HEAR_COMMITTED = 10
+    HEAR_ABORTED = 11
+    ASK_AGAIN = 12
+    BE_REFUSED = 13
+    CRASH = 14
 
 
 class LeaderState(IntEnum):
@@ -76,7 +79,8 @@ class LeaderEvent(IntEnum):
     BE_TOLD = 1
     APPEND_PAYLOAD = 2
     APPEND_CONTROL = 3
-    FORGET = 4
+    APPEND_CONTROL_AND_FORGET = 4
+    FORGET = 5
 
 
 class JournalState(IntEnum):
@@ -112,6 +116,16 @@ class OffsetsEvent(IntEnum):
     SETTLE_ONE = 3
 
 
+class RequestKind(IntEnum):
+    """What an instance asks a coordinator (Begin, Commit, Abort) or a leader (payload) for."""
+
+    NOTHING = 0
+    BEGIN = 1
+    PAYLOAD = 2
+    COMMIT = 3
+    ABORT = 4
+
+
 class RecordKind(IntEnum):
     """A record of a data partition or of the offsets partition; control records say by TxCtl how they end a TxId."""
 
@@ -132,3 +146,4 @@ class Answer(IntEnum):
     ABORTED = 4
     TWO_CONNECTIONS = 5
     COMMITTED = 6
+    NOT_FINISHED = 7

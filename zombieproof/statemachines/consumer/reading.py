@@ -72,22 +72,46 @@ def read(state: int, isolation: int, met: Met, rules: Rules, effects: ConsumerEf
 
     Plain data is of no transaction: whatever becomes of its producer's transaction does not concern it.
     """
+    if met.is_empty:
+        clear(effects)
+        return int(state)
+    skipping_ends = rules.skipping_ends == 1
+    return judge(state, isolation, met.control, met.committed, met.transactional, skipping_ends, effects, notes)
+
+
+def clear(effects: ConsumerEffects) -> None:
+    """Nothing becomes of a batch."""
     effects.delivers = False
     effects.holds = False
     effects.delivers_held = False
     effects.drops_held = False
-    if met.is_empty:
-        return int(state)
-    verdict = decide_read(isolation, state, met.control, met.committed, met.transactional, False)
+
+
+def judge(  # a record of a producer id or of a TxId, whatever it comes from
+    state: int,
+    isolation: int,
+    control: bool,
+    committed: bool,
+    transactional: bool,
+    skipping_ends: bool,
+    effects: ConsumerEffects,
+    notes: Notes,
+) -> int:
+    """The same for what has a machine in `state`, whoever tells what is there.
+
+    `skipping_ends`: an abort marker ends a transaction that is skipped.
+    """
+    clear(effects)
+    verdict = decide_read(isolation, state, control, committed, transactional, False)
     if verdict.delivery == Delivery.THIS_BATCH:
         effects.delivers = True
     elif verdict.delivery == Delivery.HELD_BACK:
         effects.delivers_held = True
     elif verdict.delivery == Delivery.DROP_HELD_BACK:
         effects.drops_held = True
-    elif isolation == Isolation.READ_COMMITTED_BUFFERING and not met.control:
+    elif isolation == Isolation.READ_COMMITTED_BUFFERING and not control:
         effects.holds = True
-    never_ends = verdict.event == ConsumerEvent.ABORT_MARKER and rules.skipping_ends == 0
-    if never_ends or (not met.control and not met.transactional):
+    never_ends = verdict.event == ConsumerEvent.ABORT_MARKER and not skipping_ends
+    if never_ends or (not control and not transactional):
         return int(state)
     return move(notes, MachineIndex.CONSUMER, state, verdict.event)

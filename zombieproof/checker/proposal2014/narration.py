@@ -1,0 +1,232 @@
+"""An action of the 2014 proposal in words: who does what, and what comes of it."""
+
+import copy
+
+from zombieproof.checker.proposal2014 import requests
+from zombieproof.checker.proposal2014.action_kinds import ACTIONS, Action
+from zombieproof.checker.proposal2014.state import Setup, State, Trail
+from zombieproof.model.proposal2014.records import OFFSETS, PARTITIONS, Reader, Record, Request
+from zombieproof.model.proposal2014.vocabulary import (
+    Answer,
+    ProducerState,
+    RecordKind,
+    RequestKind,
+    TransactionState,
+)
+from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.notes import MachineIndex
+from zombieproof.statemachines.proposal2014 import cleaner, reader
+
+NAMES = "AB"
+
+
+def instance_name(i: int) -> str:
+    """An instance in words."""
+    return f"instance {NAMES[i]}"
+
+
+def partition_name(p: int) -> str:
+    """A partition in words."""
+    return "the offsets partition" if p == OFFSETS else f"partition {p}"
+
+
+def transaction_name(t: int) -> str:
+    """A transaction by its TxId; the first is 1."""
+    return f"TxId {t + 1}"
+
+
+def subject_name(machine: int, subject: int) -> str:
+    """Whom a move of a machine is about."""
+    if machine == MachineIndex.PROPOSAL2014_PRODUCER:
+        return instance_name(subject)
+    if machine == MachineIndex.PROPOSAL2014_JOURNAL:
+        return "of the group"
+    if machine == MachineIndex.PROPOSAL2014_OFFSETS:
+        return "of the consumer group"
+    return transaction_name(subject)
+
+
+def action_name(action: int) -> tuple[str, int]:
+    """The name of an action, and who or what it is about."""
+    kind, i = ACTIONS[action]
+    return Action(kind).name.lower(), i
+
+
+def describe(state: State, action: int, setup: Setup) -> str:
+    """What the action does in this state, in one line."""
+    kind, i = ACTIONS[action]
+    if kind in (Action.GO_ON, Action.LOSE_ANSWER, Action.BE_LATE, Action.ABORT, Action.CRASH):
+        return _of_instance(state, setup, Action(kind), i)
+    if kind in (Action.TELL, Action.CONTROL, Action.LOSE_ACKNOWLEDGEMENT):
+        return _of_leader(state, Action(kind), i // PARTITIONS, i % PARTITIONS)
+    if kind == Action.EXPIRE:
+        return f"nobody is in {transaction_name(i)} any more, and the coordinator writes PREPARE_ABORT"
+    if kind == Action.TIME_OUT:
+        return f"{transaction_name(i)} is open for too long, and the coordinator writes PREPARE_ABORT"
+    if kind == Action.ARRIVE:
+        return f"late, {_asks(state, setup, state.late[i])}{_so(state, setup, state.late[i])}"
+    if kind in (Action.READ, Action.CHECKPOINT_READER, Action.CRASH_READER):
+        return _of_reader(state, setup, Action(kind), i)
+    return _of_logs(state, setup, Action(kind), i)
+
+
+def _of_instance(state: State, setup: Setup, kind: Action, i: int) -> str:
+    who = instance_name(i)
+    instance = state.instances[i]
+    if kind == Action.CRASH:
+        return f"{who} crashes"
+    if kind == Action.ABORT:
+        return f"{who} does not want {transaction_name(instance.transaction)} any more"
+    if requests.is_waiting(state, setup, i):
+        request = Request()
+        requests.ask(state, setup, i, request)
+        if kind == Action.BE_LATE:
+            return f"{_asks(state, setup, request)}, and gives up waiting while it is under way"
+        lost = ", and the answer is lost" if kind == Action.LOSE_ANSWER else ""
+        return f"{_asks(state, setup, request)}{_so(state, setup, request)}{lost}"
+    at = requests.producer_of(setup, i)
+    if instance.state in (ProducerState.STOPPED, ProducerState.CLOSED):
+        found = state.stored[at]
+        there = "no generation is stored" if found == NONE else f"generation {found} is stored"
+        return f"{who} starts: {there}, so it has generation {found + 1}"
+    if instance.state == ProducerState.STARTING:
+        if setup.rules.starts_store_their_generation == 1:
+            return f"{who} stores its generation {instance.generation}"
+        return f"{who} leaves its generation {instance.generation} to its next transaction"
+    if instance.state == ProducerState.READY:
+        chosen = "" if requests.fetches(setup) else f" for block {requests.next_block(state, setup, i)}"
+        return f"{who} asks for a TxId{chosen}"
+    if instance.state == ProducerState.FETCHING:
+        block = requests.next_block(state, setup, i)
+        takes = "none is left" if block == setup.blocks else f"block {block} is next"
+        return f"{who} fetches the offsets of its group: {takes}"
+    return f"{who} has sent all of {transaction_name(instance.transaction)}, and asks for its commit"
+
+
+def _asks(state: State, setup: Setup, request: Request) -> str:
+    who = instance_name(request.instance)
+    t = transaction_name(request.transaction)
+    if request.kind == RequestKind.BEGIN:
+        return f"{who} asks the coordinator to begin, with generation {request.generation}"
+    if request.kind == RequestKind.PAYLOAD:
+        what = "its input offsets" if request.partition == OFFSETS else _message(request.block, request.number, setup)
+        return f"{who} sends {what} of {t} to {partition_name(request.partition)}"
+    verb = "commit" if request.kind == RequestKind.COMMIT else "abort"
+    return f"{who} asks the coordinator to {verb} {t}"
+
+
+def _message(block: int, number: int, setup: Setup) -> str:
+    return f"message {number} of block {block}" if setup.records > 1 else f"block {block}"
+
+
+def _so(state: State, setup: Setup, request: Request) -> str:
+    """What comes of a request."""
+    there, asked, trail = copy.deepcopy(state), copy.deepcopy(request), Trail()
+    said = requests.answer(there, setup, trail, asked)
+    if there.full:
+        return ": there is no room for it"
+    fenced = [
+        transaction_name(t)
+        for t, (old, new) in enumerate(zip(state.coordinator.transactions, there.coordinator.transactions, strict=True))
+        if old.state == TransactionState.BEGUN and new.state == TransactionState.PREPARED_ABORT
+    ]
+    also = f", and {' and '.join(fenced)} is to be aborted" if fenced and asked.kind == RequestKind.BEGIN else ""
+    if asked.kind == RequestKind.BEGIN and said == Answer.DONE:
+        is_old = there.journal.count == state.journal.count
+        return f": {transaction_name(asked.transaction)} {'has begun already' if is_old else 'begins'}{also}"
+    return _ANSWERS[Answer(said)] + also
+
+
+_ANSWERS = {
+    Answer.DONE: ": it is appended",
+    Answer.STALE_GENERATION: ": a newer generation is known, and it is refused",
+    Answer.UNKNOWN_TRANSACTION: ": the TxId is unknown",
+    Answer.ABORTED: ": the transaction is aborted",
+    Answer.TWO_CONNECTIONS: ": another process has the same generation, and both are closed",
+    Answer.COMMITTED: ": it will be committed",
+    Answer.NOT_FINISHED: ": the last transaction is not finished yet",
+    Answer.NO_ANSWER: "",
+}
+
+
+def _of_leader(state: State, kind: Action, t: int, p: int) -> str:
+    who = f"the leader of {partition_name(p)}"
+    transaction = state.coordinator.transactions[t]
+    if kind == Action.TELL:
+        return f"{who} is told that {transaction_name(t)} has begun"
+    commits = transaction.state in (TransactionState.PREPARED_COMMIT, TransactionState.COMMITTED)
+    how = "committed" if commits else "aborted"
+    lost = ", and its acknowledgement is lost" if kind == Action.LOSE_ACKNOWLEDGEMENT else ""
+    last = transaction.acknowledged | 1 << p == transaction.partitions and not lost
+    ends = f": {how.upper()} is in the journal" if last and transaction.acknowledged != transaction.partitions else ""
+    return f"{who} appends the control record that {transaction_name(t)} is {how}{lost}{ends}"
+
+
+def _of_reader(state: State, setup: Setup, kind: Action, p: int) -> str:
+    who = f"the reader of {partition_name(p)}"
+    its = state.readers[p]
+    if kind == Action.CHECKPOINT_READER:
+        after = copy.deepcopy(its)
+        reader.checkpoint(after, setup.rules)
+        third = "" if after.saved_partly == NONE else f", {after.saved_partly}"
+        return f"{who} stores its checkpoint ({after.saved_start}, {after.saved_to}{third})"
+    if kind == Action.CRASH_READER:
+        return f"{who} crashes, and goes on from offset {its.saved_start}"
+    return f"{who} {_reads(state, setup, its, p)}"
+
+
+def _reads(state: State, setup: Setup, its: Reader, p: int) -> str:
+    log, offset = state.logs[p], its.position
+    record = log.records[offset]
+    after, trail = copy.deepcopy(its), Trail()
+    given = reader.read_one(after, log, setup.read_committed == 1, setup.rules, trail.reading, trail)
+    if record.is_cleaned:
+        return f"passes over offset {offset}, which was cleaned away"
+    if given == NONE:
+        return f"reads {_record(record)} at offset {offset}{_held(its, after)}"
+    there = f"offset {given}, {_record(log.records[given])}"
+    if given == offset:
+        return f"delivers {there}"
+    return f"finds {_record(record)} at offset {offset}, and delivers {there}"
+
+
+def _held(before: Reader, after: Reader) -> str:
+    if sum(map(int.bit_count, after.held)) > sum(map(int.bit_count, before.held)):
+        return ", and holds it back"
+    if sum(map(int.bit_count, after.held)) < sum(map(int.bit_count, before.held)):
+        return ", and throws away what it held back"
+    return ""
+
+
+def _record(record: Record) -> str:
+    t = transaction_name(record.transaction)
+    return {
+        RecordKind.EMPTY: "nothing",
+        RecordKind.PLAIN: "a plain message",
+        RecordKind.PAYLOAD: f"a message of {t}",
+        RecordKind.CONTROL_COMMITTED: f"the control record that {t} is committed",
+        RecordKind.CONTROL_ABORTED: f"the control record that {t} is aborted",
+    }[RecordKind(record.kind)]
+
+
+def _of_logs(state: State, setup: Setup, kind: Action, i: int) -> str:
+    if kind == Action.FAIL_OVER:
+        return f"the coordinator fails over, and the new one reads the journal{_from(state, setup)}"
+    if kind == Action.CHANGE_LEADER:
+        return f"{partition_name(i)} has a new leader"
+    if kind == Action.CHECKPOINT_WATERMARK:
+        return f"the high watermark {state.coordinator.high_watermark} of the journal is stored"
+    if kind == Action.APPEND_PLAIN:
+        return f"a plain message is appended to {partition_name(i)}"
+    after = copy.deepcopy(state.logs[i])
+    cleaner.clean(after, setup.rules)
+    gone = [
+        str(offset)
+        for offset, (old, new) in enumerate(zip(state.logs[i].records, after.records, strict=True))
+        if new.is_cleaned and not old.is_cleaned
+    ]
+    return f"the log cleaner removes offset {' and '.join(gone)} of {partition_name(i)}"
+
+
+def _from(state: State, setup: Setup) -> str:
+    return "" if setup.rules.finished_are_remembered == 1 else f" from {state.journal.checkpoint} on"

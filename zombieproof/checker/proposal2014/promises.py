@@ -1,0 +1,607 @@
+"""What the 2014 proposal promises: its functional requirements, and what has to hold of journal, logs and readers.
+
+A TxId is committed where PREPARE_COMMIT is in the journal. The order of commits in a partition is that of the first
+control records there.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from zombieproof.checker.engine.model import Kind, Promise
+from zombieproof.checker.proposal2014.requests import fetches, is_left_alone, next_block
+from zombieproof.checker.proposal2014.state import ABORTED, COMMITTED, INSTANCES, Setup, State
+from zombieproof.model.proposal2014.records import (
+    DATA,
+    LOG,
+    OFFSETS,
+    PARTITIONS,
+    TRANSACTIONS,
+    Journal,
+    Log,
+    Reader,
+)
+from zombieproof.model.proposal2014.vocabulary import (
+    ProducerState,
+    RecordKind,
+    TransactionEvent,
+    TransactionState,
+)
+from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.proposal2014.cleaner import is_committed
+from zombieproof.statemachines.proposal2014.leader import committed_position, ends_at, is_pending, watermark
+
+
+def is_recorded(journal: Journal, t: int, event: int) -> bool:
+    """Whether a record is in the journal."""
+    for offset in range(journal.end):
+        record = journal.records[offset]
+        if record.transaction == t and record.event == event:
+            return True
+    return False
+
+
+def _is_decided(journal: Journal, t: int) -> bool:
+    """Whether a TxId is committed."""
+    return is_recorded(journal, t, int(TransactionEvent.PREPARE_COMMIT))
+
+
+def begun_at(journal: Journal, t: int) -> int:
+    """The offset of a BEGIN."""
+    for offset in range(journal.end):
+        record = journal.records[offset]
+        if record.transaction == t and record.event == TransactionEvent.BEGIN:
+            return offset
+    return NONE
+
+
+def has_control(log: Log, t: int, kind: int) -> bool:
+    """Whether a partition has, or had, a control record of a TxId."""
+    for offset in range(log.end):
+        record = log.records[offset]
+        if record.kind == kind and record.transaction == t:
+            return True
+    return False
+
+
+def is_ended_everywhere(state: State, t: int, kind: int) -> bool:
+    """Whether every partition that BEGIN lists has a control record of a TxId."""
+    for p in range(PARTITIONS):
+        if (state.journal.begun[t].partitions >> p) & 1 == 1 and not has_control(state.logs[p], t, kind):
+            return False
+    return True
+
+
+def is_unfinished(state: State, t: int) -> bool:
+    """Whether a TxId lacks a control record somewhere."""
+    committed = is_ended_everywhere(state, t, int(RecordKind.CONTROL_COMMITTED))
+    return not committed and not is_ended_everywhere(state, t, int(RecordKind.CONTROL_ABORTED))
+
+
+def only_what_is_committed_is_delivered(state: State, setup: Setup) -> bool:
+    """An application is given no message of a transaction that is not committed."""
+    for p in range(DATA):
+        output = state.outputs[p]
+        for k in range(output.count):
+            record = state.logs[p].records[output.offsets[k]]
+            if record.kind == RecordKind.PAYLOAD and not _is_decided(state.journal, int(record.transaction)):
+                return False
+    return True
+
+
+def a_transaction_is_delivered_in_one_piece(state: State, setup: Setup) -> bool:
+    """No message of anybody else is delivered between two messages of one transaction."""
+    for p in range(DATA):
+        output = state.outputs[p]
+        left = 0
+        last = NONE
+        for k in range(output.count):
+            record = state.logs[p].records[output.offsets[k]]
+            t = int(record.transaction) if record.kind == RecordKind.PAYLOAD else NONE
+            if t != NONE and (left >> t) & 1 == 1:
+                return False
+            if last not in (NONE, t):
+                left = left | (1 << last)
+            last = t
+    return True
+
+
+def transactions_are_delivered_in_the_order_of_their_commits(state: State, setup: Setup) -> bool:
+    """Transactions of a partition are delivered in the order of their control records."""
+    for p in range(DATA):
+        output = state.outputs[p]
+        log = state.logs[p]
+        last = NONE
+        for k in range(output.count):
+            offset = int(output.offsets[k])
+            if log.records[offset].kind == RecordKind.PAYLOAD:
+                end = ends_at(log, offset)
+                if end != NONE and end < last:
+                    return False
+                last = max(last, end)
+    return True
+
+
+def transactions_of_a_producer_are_delivered_in_their_order(state: State, setup: Setup) -> bool:
+    """Two transactions of one producer are delivered in the order in which they were committed."""
+    for p in range(DATA):
+        output = state.outputs[p]
+        for k in range(1, output.count):
+            earlier = state.logs[p].records[output.offsets[k - 1]]
+            later = state.logs[p].records[output.offsets[k]]
+            is_payload = earlier.kind == RecordKind.PAYLOAD and later.kind == RecordKind.PAYLOAD
+            begun = state.journal.begun
+            is_one = begun[earlier.transaction].producer == begun[later.transaction].producer
+            if is_payload and is_one and later.transaction < earlier.transaction:
+                return False
+    return True
+
+
+def nothing_is_delivered_twice(state: State, setup: Setup) -> bool:
+    """An application that goes on from its checkpoint is given each message at most once."""
+    for p in range(DATA):
+        output = state.outputs[p]
+        seen = 0
+        for k in range(output.count):
+            bit = 1 << output.offsets[k]
+            if seen & bit != 0:
+                return False
+            seen = seen | bit
+    return True
+
+
+def nothing_is_passed_over(state: State, setup: Setup) -> bool:
+    """What is committed, and lies behind its reader with its control record, is delivered."""
+    for p in range(setup.readers):
+        if not _is_delivered_up_to(state, p, int(state.readers[p].position)):
+            return False
+    return True
+
+
+def _is_delivered_up_to(state: State, p: int, position: int) -> bool:
+    log = state.logs[p]
+    given = 0
+    for k in range(state.outputs[p].count):
+        given = given | (1 << state.outputs[p].offsets[k])
+    for offset in range(position):
+        record = log.records[offset]
+        if record.is_cleaned or record.kind not in (RecordKind.PLAIN, RecordKind.PAYLOAD):
+            continue
+        is_due = record.kind == RecordKind.PLAIN or ends_at(log, offset) < position
+        if is_due and is_committed(log, offset) and (given >> offset) & 1 == 0:
+            return False
+    return True
+
+
+def a_message_is_in_its_transaction_once(state: State, setup: Setup) -> bool:
+    """No partition has the same message twice in one transaction."""
+    for p in range(PARTITIONS):
+        log = state.logs[p]
+        for one in range(log.end):
+            for other in range(one):
+                if _is_same(log, one, other):
+                    return False
+    return True
+
+
+def _is_same(log: Log, one: int, other: int) -> bool:
+    a, b = log.records[one], log.records[other]
+    is_payload = a.kind == RecordKind.PAYLOAD and b.kind == RecordKind.PAYLOAD
+    return is_payload and a.transaction == b.transaction and a.block == b.block and a.number == b.number
+
+
+def a_transaction_has_one_end(state: State, setup: Setup) -> bool:
+    """No TxId is committed in one partition and aborted in another, or both in one."""
+    for t in range(state.journal.count):
+        committed = False
+        aborted = False
+        for p in range(PARTITIONS):
+            committed = committed or has_control(state.logs[p], t, int(RecordKind.CONTROL_COMMITTED))
+            aborted = aborted or has_control(state.logs[p], t, int(RecordKind.CONTROL_ABORTED))
+        if committed and aborted:
+            return False
+    return True
+
+
+def what_is_committed_is_committed_everywhere(state: State, setup: Setup) -> bool:
+    """When COMMITTED is in the journal, each partition that BEGIN lists has the control record."""
+    for t in range(state.journal.count):
+        is_final = is_recorded(state.journal, t, int(TransactionEvent.COMMIT))
+        if is_final and not is_ended_everywhere(state, t, int(RecordKind.CONTROL_COMMITTED)):
+            return False
+    return True
+
+
+def a_committed_transaction_is_whole(state: State, setup: Setup) -> bool:
+    """Each partition of a committed transaction has all messages of its block, before the control record."""
+    for t in range(state.journal.count):
+        if _is_decided(state.journal, t):
+            for p in range(setup.partitions):
+                if _messages_in_time(state.logs[p], t) < setup.records:
+                    return False
+            if setup.grouped == 1 and _messages_in_time(state.logs[OFFSETS], t) < 1:
+                return False
+    return True
+
+
+def _messages_in_time(log: Log, t: int) -> int:
+    found = 0
+    for offset in range(log.end):
+        record = log.records[offset]
+        if record.transaction == t and record.kind > RecordKind.PAYLOAD:
+            return found
+        if record.transaction == t and record.kind == RecordKind.PAYLOAD:
+            found += 1
+    return found
+
+
+def the_high_watermark_is_not_past_what_is_unfinished(state: State, setup: Setup) -> bool:
+    """The high watermark of the journal, and its checkpoint, are at or before each BEGIN without all its ends."""
+    if state.journal.checkpoint > state.coordinator.high_watermark:
+        return False
+    for t in range(state.journal.count):
+        if is_unfinished(state, t) and begun_at(state.journal, t) < state.coordinator.high_watermark:
+            return False
+    return True
+
+
+def each_block_is_committed_once(state: State, setup: Setup) -> bool:
+    """No block of input is in the output of two committed transactions."""
+    done = 0
+    for t in range(state.journal.count):
+        if _is_decided(state.journal, t):
+            blocks = _blocks_of(state.logs[0], t)
+            if done & blocks != 0:
+                return False
+            done = done | blocks
+    return True
+
+
+def _blocks_of(log: Log, t: int) -> int:
+    blocks = 0
+    for offset in range(log.end):
+        record = log.records[offset]
+        if record.kind == RecordKind.PAYLOAD and record.transaction == t:
+            blocks = blocks | (1 << record.block)
+    return blocks
+
+
+def no_older_generation_appends_behind_a_newer_one(state: State, setup: Setup) -> bool:
+    """A partition has no message of an older generation behind one of a newer generation of the same producer."""
+    return not state.is_outrun
+
+
+def what_a_producer_hears_is_so(state: State, setup: Setup) -> bool:
+    """Who heard that its transaction is committed has it in the journal; who heard that it is not never has."""
+    for t in range(TRANSACTIONS):
+        if state.told[t] != 0:
+            committed = _is_decided(state.journal, t)
+            if committed != (state.told[t] == COMMITTED):
+                return False
+    return True
+
+
+def the_group_goes_on_behind_what_is_committed(state: State, setup: Setup) -> bool:
+    """The offsets of the group never go back to before a block whose commit is complete."""
+    if setup.grouped == 0:
+        return True
+    furthest = 0
+    log = state.logs[OFFSETS]
+    for offset in range(log.end):
+        record = log.records[offset]
+        final = is_recorded(state.journal, int(record.transaction), int(TransactionEvent.COMMIT))
+        if record.kind == RecordKind.PAYLOAD and final:
+            furthest = max(furthest, record.block + 1)
+    return committed_position(log, setup.rules) >= furthest
+
+
+def cleaning_keeps_the_newest_message(state: State, setup: Setup) -> bool:
+    """The last message of a key, plain or committed, is never cleaned away."""
+    for p in range(PARTITIONS):
+        log = state.logs[p]
+        for offset in range(log.end - 1, -1, -1):
+            if _is_for_good(state, log, offset):
+                if log.records[offset].is_cleaned:
+                    return False
+                break
+    return True
+
+
+def _is_for_good(state: State, log: Log, offset: int) -> bool:
+    """Whether a message, cleaned away or not, is plain or committed."""
+    record = log.records[offset]
+    if record.kind == RecordKind.PLAIN:
+        return True
+    return record.kind == RecordKind.PAYLOAD and _is_decided(state.journal, int(record.transaction))
+
+
+def cleaning_keeps_what_is_delivered_last(state: State, setup: Setup) -> bool:
+    """Of the plain and committed messages of a key, that which readers are given last is not cleaned away."""
+    for p in range(DATA):
+        log = state.logs[p]
+        last = NONE
+        at = NONE
+        for offset in range(log.end):
+            if _is_for_good(state, log, offset):
+                given = offset if log.records[offset].kind == RecordKind.PLAIN else _control_of(log, offset)
+                if given >= at:
+                    last = offset
+                    at = given
+        if last != NONE and log.records[last].is_cleaned:
+            return False
+    return True
+
+
+def _control_of(log: Log, offset: int) -> int:
+    """Where a message is delivered: the first control record behind it, cleaned away or not; the end: none yet."""
+    t = log.records[offset].transaction
+    for behind in range(offset + 1, log.end):
+        record = log.records[behind]
+        if record.transaction == t and record.kind > RecordKind.PAYLOAD:
+            return behind
+    return int(log.end)
+
+
+def no_machine_leaves_its_table(state: State, setup: Setup) -> bool:
+    """No machine makes a move that its table does not have."""
+    return not state.is_stuck
+
+
+def nothing_is_left_unfinished(state: State, setup: Setup) -> bool:
+    """No transaction is open, or ended in some of its partitions only, and no message waits for a control record."""
+    for t in range(state.journal.count):
+        if is_unfinished(state, t):
+            return False
+    for p in range(PARTITIONS):
+        if watermark(state.logs[p]) < state.logs[p].end:
+            return False
+    return True
+
+
+def readers_are_caught_up(state: State, setup: Setup) -> bool:
+    """Every reader is at the end, holds nothing back, and has delivered what is committed."""
+    for p in range(setup.readers):
+        reader = state.readers[p]
+        end = int(state.logs[p].end)
+        if reader.position < end or _is_holding(reader) or not _is_delivered_up_to(state, p, end):
+            return False
+    return True
+
+
+def _is_holding(reader: Reader) -> bool:
+    for t in range(TRANSACTIONS):
+        if reader.held[t] != 0:
+            return True
+    return False
+
+
+def all_input_is_copied(state: State, setup: Setup) -> bool:
+    """Every block of input is in a committed transaction."""
+    copied = 0
+    for t in range(state.journal.count):
+        if _is_decided(state.journal, t):
+            copied = copied | _blocks_of(state.logs[0], t)
+    own = setup.instances if setup.grouped == 0 else 1
+    return copied == (1 << (own * setup.blocks)) - 1
+
+
+def a_transaction_is_aborted(state: State, setup: Setup) -> bool:
+    """A transaction is aborted in each of its partitions."""
+    for t in range(state.journal.count):
+        if is_ended_everywhere(state, t, int(RecordKind.CONTROL_ABORTED)):
+            return True
+    return False
+
+
+def a_later_commit_is_delivered_first(state: State, setup: Setup) -> bool:
+    """A reader is given a message with a higher offset before one with a lower: commits decide the order."""
+    for p in range(DATA):
+        output = state.outputs[p]
+        for k in range(1, output.count):
+            if output.offsets[k] < output.offsets[k - 1]:
+                return True
+    return False
+
+
+def a_message_overtakes_an_open_transaction(state: State, setup: Setup) -> bool:
+    """A reader is given a plain message behind the first message of a transaction that is still open."""
+    for p in range(DATA):
+        for k in range(state.outputs[p].count):
+            if state.outputs[p].offsets[k] >= watermark(state.logs[p]):
+                return True
+    return False
+
+
+def two_transactions_of_a_producer_are_open(state: State, setup: Setup) -> bool:
+    """Two transactions of one producerId have begun, and neither is ended."""
+    open_of = 0
+    for t in range(state.journal.count):
+        transaction = state.coordinator.transactions[t]
+        if transaction.state == TransactionState.BEGUN:
+            if (open_of >> transaction.producer) & 1 == 1:
+                return True
+            open_of = open_of | (1 << transaction.producer)
+    return False
+
+
+def an_instance_is_closed(state: State, setup: Setup) -> bool:
+    """An instance was refused: its generation is old, or another process has the same one."""
+    for i in range(INSTANCES):
+        if state.instances[i].state == ProducerState.CLOSED:
+            return True
+    return False
+
+
+def two_instances_have_one_generation(state: State, setup: Setup) -> bool:
+    """Two processes of one producerId run with the same generation."""
+    one, other = state.instances[0], state.instances[1]
+    if one.state <= ProducerState.STARTING or other.state <= ProducerState.STARTING or setup.own_ids == 1:
+        return False
+    return bool(one.generation == other.generation)
+
+
+def everybody_is_closed(state: State, setup: Setup) -> bool:
+    """All instances are closed, and may not be started again."""
+    for i in range(setup.instances):
+        instance = state.instances[i]
+        if instance.state != ProducerState.CLOSED or instance.starts < setup.starts:
+            return False
+    return True
+
+
+def somebody_is_left(state: State, setup: Setup) -> bool:
+    """Of two instances that were not stopped, one is not closed."""
+    return not everybody_is_closed(state, setup)
+
+
+def a_control_record_is_doubled(state: State, setup: Setup) -> bool:
+    """A partition has two control records of one TxId."""
+    for p in range(PARTITIONS):
+        log = state.logs[p]
+        for one in range(log.end):
+            if log.records[one].kind > RecordKind.PAYLOAD:
+                for other in range(one):
+                    is_control = log.records[other].kind > RecordKind.PAYLOAD
+                    if is_control and log.records[other].transaction == log.records[one].transaction:
+                        return True
+    return False
+
+
+def a_control_record_has_no_message(state: State, setup: Setup) -> bool:
+    """A partition that BEGIN lists gets a control record, and no message before it."""
+    for t in range(state.journal.count):
+        for p in range(DATA):
+            log = state.logs[p]
+            if _messages_in_time(log, t) == 0 and has_control(log, t, int(RecordKind.CONTROL_ABORTED)):
+                return True
+    return False
+
+
+def a_block_is_copied_anew(state: State, setup: Setup) -> bool:
+    """A block whose transaction was aborted is copied in a second one."""
+    for t in range(state.journal.count):
+        for earlier in range(t):
+            if _blocks_of(state.logs[0], t) & _blocks_of(state.logs[0], earlier) != 0:
+                return True
+    return False
+
+
+def the_offsets_of_the_group_are_not_told(state: State, setup: Setup) -> bool:
+    """An instance has to wait for a transaction with offsets of its group that is pending."""
+    if setup.grouped == 0 or state.leaders[OFFSETS].offsets == 0:
+        return False
+    asks = ProducerState.FETCHING if fetches(setup) else ProducerState.READY
+    for i in range(setup.instances):
+        if state.instances[i].state == asks and next_block(state, setup, i) < setup.blocks:
+            return True
+    return False
+
+
+def a_begun_transaction_lingers(state: State, setup: Setup) -> bool:
+    """A transaction has begun, and no instance knows of it: only a time-out can end it."""
+    for t in range(state.journal.count):
+        if is_left_alone(state, setup, t):
+            return True
+    return False
+
+
+def a_reader_restarts_within_a_delivery(state: State, setup: Setup) -> bool:
+    """A checkpoint was taken within the delivery of a transaction."""
+    for p in range(DATA):
+        if state.readers[p].saved_partly != NONE:
+            return True
+    return False
+
+
+def a_new_coordinator_carries_on(state: State, setup: Setup) -> bool:
+    """After a failover something is committed that was prepared before, and the checkpoint was not at the beginning."""
+    if state.budget.failovers == setup.budget.failovers or state.journal.checkpoint == 0:
+        return False
+    for t in range(1, state.journal.count):
+        if is_ended_everywhere(state, t, int(RecordKind.CONTROL_COMMITTED)):
+            return True
+    return False
+
+
+def a_message_is_cleaned_away(state: State, setup: Setup) -> bool:
+    """The log cleaner has removed a message of data that was committed."""
+    for p in range(DATA):
+        log = state.logs[p]
+        for offset in range(LOG):
+            if log.records[offset].is_cleaned and _is_for_good(state, log, offset):
+                return True
+    return False
+
+
+def a_producer_hears_that_it_failed(state: State, setup: Setup) -> bool:
+    """A producer that wanted a commit, or an abort, heard that its transaction is aborted."""
+    for t in range(TRANSACTIONS):
+        if state.told[t] == ABORTED:
+            return True
+    return False
+
+
+def plain_and_transactions_are_mixed(state: State, setup: Setup) -> bool:
+    """A partition has a plain message between two messages of transactions, and all are delivered."""
+    for p in range(DATA):
+        log = state.logs[p]
+        for offset in range(1, log.end - 1):
+            before, behind = log.records[offset - 1].kind, log.records[offset + 1].kind
+            is_between = before == RecordKind.PAYLOAD and behind == RecordKind.PAYLOAD
+            is_mixed = is_between and log.records[offset].kind == RecordKind.PLAIN
+            if is_mixed and state.readers[p].position == log.end and not is_pending(log, offset - 1):
+                return True
+    return False
+
+
+_SOURCE: Final = "Transactional Messaging in Kafka (2014); reference §10"
+
+
+def _promise(kind: Kind, holds: Callable[[State, Setup], bool], name: str = "") -> Promise:
+    return Promise(name or holds.__name__, kind, holds, (holds.__doc__ or "").strip(), _SOURCE)
+
+
+PROMISES: Final = (
+    _promise("always", only_what_is_committed_is_delivered),
+    _promise("always", a_transaction_is_delivered_in_one_piece),
+    _promise("always", transactions_are_delivered_in_the_order_of_their_commits),
+    _promise("always", transactions_of_a_producer_are_delivered_in_their_order),
+    _promise("always", nothing_is_delivered_twice),
+    _promise("always", nothing_is_passed_over),
+    _promise("always", a_message_is_in_its_transaction_once),
+    _promise("always", a_transaction_has_one_end),
+    _promise("always", what_is_committed_is_committed_everywhere),
+    _promise("always", a_committed_transaction_is_whole),
+    _promise("always", the_high_watermark_is_not_past_what_is_unfinished),
+    _promise("always", each_block_is_committed_once),
+    _promise("always", no_older_generation_appends_behind_a_newer_one),
+    _promise("always", what_a_producer_hears_is_so),
+    _promise("always", the_group_goes_on_behind_what_is_committed),
+    _promise("always", cleaning_keeps_the_newest_message),
+    _promise("always", cleaning_keeps_what_is_delivered_last),
+    _promise("always", no_machine_leaves_its_table),
+    _promise("always", somebody_is_left),
+    _promise("at_rest", nothing_is_left_unfinished),
+    _promise("at_rest", readers_are_caught_up),
+    _promise("at_rest", all_input_is_copied),
+    _promise("leads_to", nothing_is_left_unfinished, "every_transaction_ends"),
+    _promise("leads_to", readers_are_caught_up, "readers_catch_up"),
+    _promise("leads_to", all_input_is_copied, "all_input_is_copied_some_time"),
+    _promise("sometimes", all_input_is_copied, "everything_is_copied"),
+    _promise("sometimes", a_transaction_is_aborted),
+    _promise("sometimes", a_later_commit_is_delivered_first),
+    _promise("sometimes", a_message_overtakes_an_open_transaction),
+    _promise("sometimes", two_transactions_of_a_producer_are_open),
+    _promise("sometimes", an_instance_is_closed),
+    _promise("sometimes", two_instances_have_one_generation),
+    _promise("sometimes", everybody_is_closed),
+    _promise("sometimes", a_control_record_is_doubled),
+    _promise("sometimes", a_control_record_has_no_message),
+    _promise("sometimes", a_block_is_copied_anew),
+    _promise("sometimes", the_offsets_of_the_group_are_not_told),
+    _promise("sometimes", a_begun_transaction_lingers),
+    _promise("sometimes", a_reader_restarts_within_a_delivery),
+    _promise("sometimes", a_new_coordinator_carries_on),
+    _promise("sometimes", a_message_is_cleaned_away),
+    _promise("sometimes", a_producer_hears_that_it_failed),
+    _promise("sometimes", plain_and_transactions_are_mixed),
+)
