@@ -13,7 +13,7 @@ JOBS ?= logical
 # Kept bytecode: tests start hundreds of processes, and each would compile every source again. `make clean` removes it.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate reductions check-nightly soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate proposal reductions check-nightly soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -54,6 +54,9 @@ deep: .venv/ready ## the longest walks alone: many cuts of every recording, ever
 
 gate: .venv/ready ## crashes, kills, torn writes, failing disks, clocks that jump, a million bad frames, at full depth (a quarter of an hour); writes docs/crashes.md
 	$(BIN)/python -m tests.store.gate --depth gate --write $(ARGS)
+
+proposal: .venv/ready ## the proposal of 2014: every reading both ways, and Kafka's protocol beside it (a minute); writes docs/proposal-2014.md (ARGS=--check: compares it)
+	$(BIN)/python -m tests.proposal2014 $(ARGS)
 
 reductions: .venv/ready ## every scenario and mutant with and without each reduction: the same verdicts (five minutes); writes docs/reductions.md (ARGS=--check: compares it)
 	$(BIN)/python -m tests.reductions $(ARGS)

@@ -34,6 +34,7 @@ GENERATED = {
     "docs/nightly.md": "make check-nightly",
     "docs/engine-speed.md": "python benchmarks/engine.py --write docs/engine-speed.md",
     "docs/pipeline-speed.md": "python benchmarks/pipeline.py --write docs/pipeline-speed.md",
+    "docs/proposal-2014-stories.md": "make proposal",
     "docs/reductions.md": "make reductions",
     "docs/results.md": "zombieproof verify --write-results",
     "docs/rules.md": "zombieproof verify --write-results",

@@ -15,12 +15,18 @@ from zombieproof.formats.batches import RecordKey, RecordValue
 from zombieproof.formats.stored_records import RecordHeader
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetched
+from zombieproof.model.proposal2014.rules import Rules as Readings
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Isolation
 from zombieproof.statemachines.consumer.reading import keeps_states
+from zombieproof.statemachines.proposal2014 import checkpoints
 
 READ_FURTHER = re.compile(r"delivered-to=(\d+);partly=(-?\d+)")
 """How a consumer that buffers says in the metadata of an offset what lies behind the offset and was delivered."""
+
+
+READINGS = Readings()
+"""Of what the proposal of 2014 leaves open about checkpoints, it keeps what loses nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +101,13 @@ class PartitionReader:
                 delivered_to, partly = part.marker, self._last
             else:
                 delivered_to = part.first_offset if self._last == NONE else self._last + 1
-        if delivered_to <= self.filter.delivered_to:
-            delivered_to, partly = self.filter.delivered_to, max(partly, self.filter.partly)
+        reached = checkpoints.reaches(delivered_to, partly, self.filter.delivered_to, self.filter.partly)
         open_since = [held.first_offset for held in self.pending.of(self.partition)]
         open_since += [part.first_offset for part in self._parts if part.marker != NONE]
-        first = min([delivered_to, *open_since])
-        if (first, partly) == (delivered_to, NONE):
+        first = checkpoints.starts_at(reached.delivered_to, min(open_since, default=NONE), READINGS)
+        if reached == (first, NONE):
             return OffsetAndMetadata(first)
-        return OffsetAndMetadata(first, f"delivered-to={delivered_to};partly={partly}")
+        return OffsetAndMetadata(first, f"delivered-to={reached.delivered_to};partly={reached.partly}")
 
     # ---------------------------------------------------------------- records
 

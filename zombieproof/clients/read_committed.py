@@ -3,8 +3,9 @@
 Theory of operation: the steps of the consumer (``statemachines.consumer.reading``) say what becomes of each batch; here
 are the answers with their lists of aborted transactions, earliest first, what is held back, and the position. A batch
 whose checksum is wrong is never passed over. Who buffers delivers a transaction at its marker, so what it was given is
-told by three offsets: from where it has to read again (the first record of what was open), up to where everything is
-delivered or open (`delivered_to`), and of the transaction whose marker is there, the last record that was (`partly`).
+told by three offsets, as the proposal of 2014 has it (``statemachines.proposal2014.checkpoints``): from where it has to
+read again (the first record of what was open), up to where everything is delivered or open (`delivered_to`), and of the
+transaction whose marker is there, the last record that was (`partly`).
 Source: reference §6; ``CompletedFetch.java``.
 """
 
@@ -22,6 +23,7 @@ from zombieproof.messages.partitions import Fetch, Fetched
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, ConsumerState, Error, Isolation
 from zombieproof.statemachines.consumer import reading
+from zombieproof.statemachines.proposal2014 import checkpoints
 
 FETCH_VERSION = 11
 
@@ -181,10 +183,10 @@ class FetchFilter:
         held, at = self.pending.release(self.partition, marker.producer_id), marker.base_offset
         if held is None:
             return None
-        if at < self.delivered_to:
+        if checkpoints.was_delivered(at, self.delivered_to):
             held.close()
             return None
-        first = self.partly + 1 if at == self.delivered_to else 0
+        first = checkpoints.delivered_up_to(at, self.delivered_to, self.partly) + 1
         return Part(held.first_offset, marker.last_offset + 1, _of_transaction(held, first), at, held)
 
     def _state(self, producer_id: int) -> int:

@@ -223,7 +223,7 @@ ZOMBIE = _scenario(
         Mutant(
             "start_for_ever",
             "all_input_is_copied_some_time",
-            8,
+            24,
             bounds={"starts": 2, "blocks": 1, "readers": 0},
             known=_AGAIN,
         ),

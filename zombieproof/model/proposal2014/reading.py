@@ -7,8 +7,24 @@ live consumer decides it (`zombieproof.model.decisions.consume`).
 Source: reference §10.8.
 """
 
+from typing import NamedTuple
+
 from zombieproof.model.proposal2014.rules import Rules
 from zombieproof.model.vocabulary import NONE, Isolation
+
+
+class Reached(NamedTuple):
+    """The o2 and the third number of a checkpoint; the third is NONE where nothing is partly delivered."""
+
+    delivered_to: int
+    partly: int
+
+
+def reaches(position: int, partly: int, delivered_to: int, partly_before: int) -> Reached:
+    """How far all is delivered to who stands at `position`; who reads again what he had got before has got no less."""
+    if position > delivered_to:
+        return Reached(position, partly)
+    return Reached(delivered_to, max(partly, partly_before))
 
 
 def starts_at(position: int, first_held: int, rules: Rules) -> int:

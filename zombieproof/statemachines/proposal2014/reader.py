@@ -6,19 +6,14 @@ from where it goes on behind a restart is decided where the live consumer decide
 Source: reference §10.8.
 """
 
-from zombieproof.model.proposal2014.reading import (
-    delivered_up_to,
-    is_second_control,
-    isolation_of,
-    starts_at,
-    was_delivered,
-)
+from zombieproof.model.proposal2014.reading import is_second_control, isolation_of
 from zombieproof.model.proposal2014.records import LOG, TRANSACTIONS, Log, Reader, Record
 from zombieproof.model.proposal2014.rules import Rules
 from zombieproof.model.proposal2014.vocabulary import RecordKind
 from zombieproof.model.vocabulary import NONE, ConsumerState
 from zombieproof.statemachines.consumer.reading import ConsumerEffects, judge
 from zombieproof.statemachines.notes import Notes
+from zombieproof.statemachines.proposal2014.checkpoints import delivered_up_to, reaches, starts_at, was_delivered
 
 
 def may_read(reader: Reader, log: Log) -> bool:
@@ -115,9 +110,9 @@ def _let_go(reader: Reader, t: int, rules: Rules) -> None:
 def _pass(reader: Reader) -> None:
     """On to the next record."""
     reader.position += 1
-    if reader.position > reader.delivered_to:
-        reader.delivered_to = reader.position
-        reader.partly = NONE
+    reached = reaches(int(reader.position), NONE, int(reader.delivered_to), int(reader.partly))
+    reader.delivered_to = reached.delivered_to
+    reader.partly = reached.partly
 
 
 def _first_held(reader: Reader) -> int:

@@ -1,12 +1,14 @@
-"""Kafka's side of the contrast with the proposal of 2014: each exploration comes out as its row says."""
+"""Kafka's protocol set against the proposal of 2014: each exploration of both sides comes out as its row says."""
 
 import pytest
 
 from zombieproof.checker.checking import check
 from zombieproof.checker.engine.replay import breaks, replay
+from zombieproof.checker.proposal2014.contrast import CONTRAST as OF_2014
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.contrasting import IN_CONTRAST, KafkaSide, actions, explored, found
+from zombieproof.checker.sides import Side, actions, explored, found
+from zombieproof.checker.transactions.contrasting import IN_CONTRAST
 from zombieproof.checker.transactions.model import TRANSACTIONS
 from zombieproof.checker.transactions.scenarios.contrast import CONTRAST
 from zombieproof.checker.transactions.state import State
@@ -29,15 +31,15 @@ ASPECTS = [
 WORLDS = {side.scenario.name: side.scenario for side in CONTRAST if side.scenario not in SCENARIOS.values()}
 
 
-def row(side: KafkaSide) -> object:
+def row(side: Side) -> object:
     """A parameter; what the second model is compiled for takes its time."""
     changed = [side.rules, *side.without, *(f"{name}={value}" for name, value in side.bounds.items())]
     name = "-".join([side.aspect.replace(" ", "_"), side.promise, *changed])
     return pytest.param(side, id=name, marks=[pytest.mark.slow] if side.model is IN_CONTRAST else [])
 
 
-@pytest.mark.parametrize("side", [row(side) for side in CONTRAST])
-def test_an_exploration_comes_out_as_its_row_says(side: KafkaSide) -> None:
+@pytest.mark.parametrize("side", [row(side) for side in (*CONTRAST, *OF_2014)])
+def test_an_exploration_comes_out_as_its_row_says(side: Side) -> None:
     result = explored(side)
     way = actions(side, result)
     assert (found(side, result), result.distinct, len(way or ())) == (side.expected, side.distinct, side.steps)
@@ -53,11 +55,12 @@ def test_an_exploration_comes_out_as_its_row_says(side: KafkaSide) -> None:
 
 
 def test_every_row_of_the_table_has_its_side_in_the_order_of_the_table() -> None:
-    assert list(dict.fromkeys(side.aspect for side in CONTRAST)) == ASPECTS
+    for sides in (CONTRAST, OF_2014):
+        assert list(dict.fromkeys(side.aspect for side in sides)) == ASPECTS
 
 
 def test_no_two_rows_are_the_same_exploration() -> None:
-    asked = [(s.scenario.name, s.promise, s.rules, s.without, sorted(s.bounds.items())) for s in CONTRAST]
+    asked = [(s.scenario.name, s.promise, s.rules, s.without, sorted(s.bounds.items())) for s in (*CONTRAST, *OF_2014)]
     assert [each for each in asked if asked.count(each) > 1] == []
 
 
