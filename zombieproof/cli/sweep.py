@@ -16,6 +16,7 @@ from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.cli.check import writable, write
 from zombieproof.cli.exploring import Choice, blaming, choose, examine_all, workers_of
 from zombieproof.cli.farming import values_of_bounds
+from zombieproof.cli.naming import names_of_models
 from zombieproof.cli.usage import WrongUsage, form_of, known, memory_bytes
 from zombieproof.cli.watching import Watcher, watching
 from zombieproof.farm.kept_sweep import KeptRefused, KeptSweep
@@ -65,7 +66,9 @@ def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     names: Annotated[
         list[str] | None, typer.Argument(metavar="SCENARIO|FILE.py[:NAME]", help="which; all by default")
     ] = None,
-    model: Annotated[str, typer.Option(metavar="NAME", help="only scenarios of this model")] = "",
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="only scenarios of this model", autocompletion=names_of_models)
+    ] = "",
     bounds: Annotated[
         list[str] | None,
         typer.Option(
@@ -114,7 +117,7 @@ def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         workers=workers_of(workers),
         memory_bytes=memory_bytes(memory) if memory else None,
     )
-    chosen = of_model(choose(names or (), choice), model)
+    chosen = choose(names or (), choice, model=model)
     writable(output, len(chosen))
     spaces, without = spaces_of(chosen, choice, values, is_named=bool(names))
     examine_all([(space.scenario, space.request_at(space.lowest)) for space in spaces])
@@ -165,22 +168,6 @@ def seconds_of(seconds: float | None, minutes: float | None) -> float:
     if not (math.isfinite(found) and 0 < found <= _MOST_SECONDS):
         raise WrongUsage(f"{said}: give more than 0, and 30 days at the most")
     return found
-
-
-def of_model(scenarios: Sequence[Scenario], model: str) -> list[Scenario]:
-    """Those of a model, by its name; all if none was named.
-
-    Raises:
-        WrongUsage: none of them is of such a model.
-    """
-    if not model:
-        return list(scenarios)
-    models = {}
-    for scenario in scenarios:
-        with blaming(scenario):
-            models[scenario.name] = scenario.model(scenario.bounds).name.split()[0]  # what is behind it are its sizes
-    known("model of these scenarios", model, dict.fromkeys(models.values()))
-    return [scenario for scenario in scenarios if models[scenario.name] == model]
 
 
 def spaces_of(
