@@ -19,6 +19,7 @@ PAGE = "docs/drivers.md"
 DRIVERS = (
     "checker/transactions",
     "checker/spark_sink",
+    "checker/proposal2014",
     "pipeline",
     "broker",
     "clients",

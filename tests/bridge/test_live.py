@@ -28,7 +28,7 @@ STORIES = stories()
 NO_LEVER = {
     name: "is a protocol that no live broker speaks"
     for name in SCENARIOS
-    if name.startswith(("two_phase_commit", "spark_"))
+    if name.startswith(("two_phase_commit", "spark_", "proposal_"))
 }
 NO_LEVER |= {
     "resumed_commit": "whose identity was stored outside",

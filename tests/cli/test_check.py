@@ -231,6 +231,25 @@ def test_json_is_one_object_with_exactly_the_keys_of_the_contract(run: Any) -> N
     assert coordinator["rows"] == coordinator["taken"] + len(coordinator["not_taken"])
 
 
+@pytest.mark.parametrize(
+    ("name", "machines"),
+    [
+        ("spark_naive_sink", {"delivery", "micro_batch_reader"}),
+        ("two_phase_commit_ends", set()),
+        (
+            "proposal_cleaned",
+            {
+                "consumer",
+                *(f"proposal2014_{each}" for each in ("coordinator", "journal", "producer", "leader", "offsets")),
+            },
+        ),
+    ],
+)
+def test_json_tells_the_coverage_of_the_machines_that_a_model_moves(run: Any, name: str, machines: set[str]) -> None:
+    [scenario] = run("check", name, "--json").json["scenarios"]
+    assert set(scenario["coverage"]) == machines
+
+
 def test_json_of_a_violation_has_the_steps(run: Any) -> None:
     outcome = run("check", *B73, "--format", "json")
     assert (outcome.code, outcome.json["verdict"]) == (1, "violated")

@@ -141,8 +141,9 @@ def test_a_ci_step_leaves_a_report_and_the_stories(
 
 def test_every_example_is_named_in_the_readme_and_tested(examples: Path) -> None:
     named = (examples / "README.md").read_text()
-    on_spark = Path(__file__).parents[1] / "spark"
-    here = "".join(path.read_text() for path in (Path(__file__), *on_spark.glob("test_*.py")))
+    tests = Path(__file__).parents[1]
+    others = (*(tests / "spark").glob("test_*.py"), *(tests / "examples").glob("test_*.py"))
+    here = "".join(path.read_text() for path in (Path(__file__), *others))
     files = [path.name for path in examples.iterdir() if path.suffix in {".py", ".sh"}]
     assert files
-    assert all(f"`{name}`" in named and f'"{name}"' in here for name in files)
+    assert all(f"`{name}`" in named and f'{name}"' in here for name in files)

@@ -151,3 +151,55 @@ def test_svg_without_dot_says_what_to_install(run: Any, tmp_path: Path, monkeypa
     assert outcome.code == 2
     assert "install the package graphviz" in outcome.err
     assert not (tmp_path / "out").exists()
+
+
+def test_machines_of_a_file_of_ones_own_are_drawn(run: Any, repository_root: Path, tmp_path: Path) -> None:
+    example = repository_root / "examples" / "two_phase_commit.py"
+    assert run("diagrams", example, "--format", "mermaid", "-o", tmp_path).code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["resource_manager.mmd"]
+    assert "Prepared --> Committed" in (tmp_path / "resource_manager.mmd").read_text()
+    assert run("diagrams", f"{example}:resource_manager", "--format", "dot", "-o", tmp_path).code == 0
+
+
+MACHINE = """
+from enum import IntEnum
+from zombieproof import Machine, T
+class S(IntEnum):
+    ONE = 0
+class E(IntEnum):
+    NOTHING = 0
+    GO = 1
+LOCK = Machine(name={name!r}, states=S, events=E, initial=S.ONE, rows=(T(S.ONE, E.GO, S.ONE, "it goes"),))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "said"),
+    [
+        (MACHINE.format(name="lock"), "own.py:lokc", "there is no machine 'lokc'; did you mean lock?"),
+        (MACHINE.format(name="../lock"), "own.py", "no file can be named after the machine '../lock'"),
+        (MACHINE.format(name="a") + "B = Machine('a', S, E, S.ONE, LOCK.rows)", "own.py", "two machines are named 'a'"),
+        ("x = 1", "own.py", "defines no machine. Legal: an attribute of the module, made by Machine(...)"),
+        ("x = 1", "owm.py", "there is no such file; did you mean own.py?"),
+        ("x = 1", "own", "own: is no Python file"),
+        ("x =", "own.py", "own.py:1"),
+    ],
+)
+def test_a_file_without_the_machine_that_is_asked_for_is_refused(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, asked: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(text)
+    outcome = run("diagrams", asked)
+    assert (outcome.code, (tmp_path / "diagrams").exists()) == (2, False)
+    assert said in outcome.err
+
+
+def test_two_files_with_machines_of_one_name_are_drawn_one_by_one(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text(MACHINE.format(name="lock"))
+    assert "two.py: another file has a machine 'lock' as well" in run("diagrams", "one.py", "two.py").err
+    assert "leave the files away" in run("diagrams", "one.py", "--check").err

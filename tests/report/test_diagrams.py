@@ -142,6 +142,14 @@ def test_the_failures_of_the_producer_are_bundled() -> None:
     assert found == {("ABORTABLE_FAILURE", "ABORTABLE_ERROR"): (3, False), ("FATAL_FAILURE", "FATAL_ERROR"): (8, True)}
 
 
+def test_crashes_are_bundled_and_leave_the_state_where_everything_begins_in_its_place() -> None:
+    machine = ALL_MACHINES["proposal2014_producer"]
+    [bundle] = bundles(machine)
+    assert (bundle.event, bundle.target, bundle.from_all) == ("CRASH", "STOPPED", True)
+    assert "style=invis" not in render(machine, "dot")
+    assert "style=invis" in render(PRODUCER, "dot")
+
+
 @EVERY_MACHINE
 def test_a_large_machine_is_drawn_from_top_to_bottom(machine: Machine) -> None:
     direction = "TB" if len(machine.states) > 5 else "LR"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from zombieproof.report.machines_page import check, page, write
-from zombieproof.statemachines.registry import MACHINES
+from zombieproof.statemachines.registry import ALL_MACHINES
 
 
 def test_the_committed_page_is_that_of_the_tables(repository_root: Path) -> None:
@@ -12,9 +12,16 @@ def test_the_committed_page_is_that_of_the_tables(repository_root: Path) -> None
 
 def test_the_page_has_every_row_with_its_reason() -> None:
     text = page()
-    for machine in MACHINES.values():
+    for machine in ALL_MACHINES.values():
         for row in machine.rows:
             assert f"| `{row.state.name}` | `{row.event.name}` | `{row.target.name}` | {row.why} |" in text
+
+
+def test_a_theory_of_several_machines_stands_once_and_the_others_point_there() -> None:
+    text = page()
+    assert text.count("A producer is known by a generation") == 1
+    assert text.count("Its theory: [Proposal2014 coordinator](#proposal2014-coordinator)\n") == 4
+    assert text.count("\n## Proposal2014 coordinator\n") == 1
 
 
 def test_a_page_that_was_just_written_passes(tmp_path: Path) -> None:

@@ -96,11 +96,13 @@ EXCHANGED: Final[Mapping[tuple[str, str], Bounds]] = {
     ("resumed_commit", "failovers"): {"lost": 0},
     ("epoch_exhaustion", "lost"): _NO_FAILOVER,
     ("epoch_exhaustion", "failovers"): {"lost": 0, "epoch_max": 4},
+    ("proposal_crash_and_restart", "crashes"): {"starts": 3},
 }
 """Scenario, and a fault that happens once more -> what is other than in the scenario, so that a state has room for it.
 
 Without that a capacity is exceeded: producer ids, messages in flight, or records in a log. An epoch that is exhausted
-sooner makes up for the message that is not lost: the producer id rotates all the same.
+sooner makes up for the message that is not lost: the producer id rotates all the same. Whoever crashes once more starts
+once more: else nobody would be left who copies.
 """
 
 SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {"deposed": ("a_stale_coordinator_still_answers",)}

@@ -71,6 +71,33 @@ def load(asked: str) -> list[Scenario]:
     return _placed(file, chosen[:1])
 
 
+def machines(asked: str) -> list[Machine]:
+    """The machines of "FILE.py", in the order in which it defines them, or the one of "FILE.py:NAME".
+
+    Raises:
+        OwnFault: there is no such file or machine, or the file has a mistake; two machines have one name, or one has a
+            name that no file can have.
+    """
+    found = _ASKED.fullmatch(asked)
+    if found is None or Path(asked).is_dir():
+        raise OwnFault(f"{asked}: is no Python file; give FILE.py or FILE.py:NAME")
+    file, wanted = found["file"], found["name"]
+    module = _imported(file, _read(file))
+    here: dict[str, Machine] = {}
+    for machine in vars(module).values():
+        if not isinstance(machine, Machine):
+            continue
+        if here.setdefault(machine.name, machine) is not machine:
+            raise OwnFault(f"{file}: two machines are named {machine.name!r}; rename one")
+        if re.fullmatch(r"[\w -]+", machine.name) is None:
+            raise OwnFault(f"{file}: no file can be named after the machine {machine.name!r}; give letters and digits")
+    if not here:
+        raise OwnFault(f"{file}: defines no machine. Legal: an attribute of the module, made by Machine(...)")
+    if wanted is not None and wanted not in here:
+        raise OwnFault(f"{file}: there is no machine {wanted!r}; {near(wanted, here)}")
+    return [machine for name, machine in here.items() if wanted in (None, name)]
+
+
 def _placed(file: str, scenarios: list[Scenario]) -> list[Scenario]:
     named: dict[str, Scenario] = {}
     for scenario in scenarios:

@@ -5,20 +5,25 @@ from typing import Annotated, Literal
 
 import typer
 
+from zombieproof.checker.own import OwnFault, machines
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report import diagrams, machines_page
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
+from zombieproof.statemachines.kernel import Machine
+from zombieproof.statemachines.registry import ALL_MACHINES
 
 HELP = """Render every machine from its table, into diagrams/ and docs/machines.md.
 
-DOT and Mermaid need nothing else; SVG is laid out by Graphviz's `dot`. With -o only the drawings are written.
+DOT and Mermaid need nothing else; SVG is laid out by Graphviz's `dot`. With -o only the drawings are written. Where a
+Python file is named, the machines that it defines are drawn, and no others.
 
 \b
 Examples:
   zombieproof diagrams             all formats, and docs/machines.md
   zombieproof diagrams --check     is what is committed what the tables say?
   zombieproof diagrams --format mermaid -o build
+  zombieproof diagrams examples/two_phase_commit.py -o build
 """
 
 FOLDER = Path("diagrams")
@@ -31,6 +36,10 @@ def register(app: typer.Typer) -> None:
 
 
 def diagrams_command(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE.py[:NAME]]...", help="machines of your own, instead of those of zombieproof"),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="compare, write nothing; exit code 1 if anything is stale")
     ] = False,
@@ -46,17 +55,37 @@ def diagrams_command(
     if check:
         if form:
             raise WrongUsage("--check compares every format: leave --format away")
+        if files:
+            raise WrongUsage("--check compares what is committed of zombieproof: leave the files away")
         return _check(screen, folder)
     formats = (form,) if form else tuple(diagrams.SUFFIXES)
     try:
-        written = diagrams.write_all(folder or FOLDER, formats)
+        written = diagrams.write_all(folder or FOLDER, formats, _own(files) if files else ALL_MACHINES.values())
     except diagrams.DotMissingError as error:
         raise WrongUsage(str(error)) from error
-    if folder is None and form is None:
+    if folder is None and form is None and not files:
         written.append(machines_page.write(PAGE))
     for path in written:
         screen.say(f"wrote {path}")
     return Exit.HOLDS
+
+
+def _own(files: list[str]) -> list[Machine]:
+    """The machines of files; each has a name of its own.
+
+    Raises:
+        WrongUsage: a file cannot be read as machines, or two of them have one name.
+    """
+    found: dict[str, Machine] = {}
+    for file in files:
+        try:
+            its = machines(file)
+        except OwnFault as fault:
+            raise WrongUsage(str(fault)) from fault
+        for machine in its:
+            if found.setdefault(machine.name, machine) is not machine:
+                raise WrongUsage(f"{file}: another file has a machine {machine.name!r} as well; draw them one by one")
+    return list(found.values())
 
 
 def _check(screen: Screen, folder: Path | None) -> int:

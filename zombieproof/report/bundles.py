@@ -1,4 +1,4 @@
-"""Which rows of a machine are drawn as one arrow: ways into a terminal state, and failures, come from many states.
+"""Which rows of a machine are drawn as one arrow: ways into a terminal state, failures and crashes come from many.
 
 Drawn one by one they would cover everything else. Their arrow begins at a note that names the states it stands for.
 """
@@ -52,4 +52,4 @@ def single_rows(machine: Machine) -> tuple[T, ...]:
 
 
 def _comes_from_everywhere(machine: Machine, row: T) -> bool:
-    return row.target in machine.terminal or row.event.name.endswith("FAILURE")
+    return row.target in machine.terminal or row.event.name.endswith(("FAILURE", "CRASH"))

@@ -10,7 +10,7 @@ from zombieproof.checker.transactions.setup import Setup
 from zombieproof.report.coverage import by_machine, rows_taken
 from zombieproof.report.runs import Run, verdict_of
 from zombieproof.report.story import Beat
-from zombieproof.statemachines.registry import MACHINES
+from zombieproof.statemachines.registry import EXPLORED, MACHINES
 
 
 def as_json(runs: Iterable[Run]) -> str:
@@ -117,21 +117,19 @@ def step_data(beat: Beat) -> dict[str, Any]:
 
 
 def coverage_data(run: Run) -> dict[str, Any]:
-    """By machine: how many of its rows were taken, and which were not; empty for a model without our machines."""
-    counts = run.checked.result.coverage
-    if counts is None or not isinstance(run.checked.setup, Setup):
-        return {}
-    taken = rows_taken(counts)
+    """By machine: how many of its rows were taken, and which were not; of other models those that moved at all."""
+    taken = rows_taken(run.checked.result.coverage)
+    is_protocol = isinstance(run.checked.setup, Setup)
     return {
         name: {
             "rows": rows,
             "taken": count,
             "not_taken": [
                 {"state": row.state.name, "event": row.event.name}
-                for row in MACHINES[name].rows
+                for row in EXPLORED[name].rows
                 if (name, row.state.name, row.event.name) not in taken
             ],
         }
         for name, (count, rows) in by_machine(taken).items()
-        if name in MACHINES
+        if (name in MACHINES if is_protocol else count)
     }

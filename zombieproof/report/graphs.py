@@ -145,6 +145,7 @@ def _draw_bundle(graph: graphviz.Digraph, machine: Machine, bundle: Bundle) -> N
         graph.edge(note, target, label=label, **_ENDS)
     else:
         graph.edge(note, target, label=label)
+    if bundle.rows[0].target not in (*machine.terminal, machine.initial):
         # Ways lead on from here: the state has its place behind those that it comes from.
         graph.edge(state_name(bundle.sources[-1]), target, style="invis")
 

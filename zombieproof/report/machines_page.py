@@ -9,7 +9,7 @@ from zombieproof.report.diagrams import MARKER
 from zombieproof.report.graphs import mermaid_text, title
 from zombieproof.report.pages import Stale, stale_page, write_page
 from zombieproof.statemachines.kernel import Machine
-from zombieproof.statemachines.registry import ALL_MACHINES
+from zombieproof.statemachines.registry import ALL_MACHINES, PROPOSAL2014
 
 _HEAD = f"""<!-- {MARKER} -->
 # The machines
@@ -26,13 +26,26 @@ from. A dashed border means: pending only, never durable. A thick or double bord
 
 def page(machines: Iterable[Machine] = tuple(ALL_MACHINES.values())) -> str:
     """The whole page as Markdown."""
-    return "\n".join([_HEAD, *(section(machine, theory(machine)) for machine in machines)])
+    sections, first = [_HEAD], dict[str, Machine]()
+    for machine in machines:
+        told = first.setdefault(module_name(machine), machine)
+        sections.append(section(machine, theory(machine) if told is machine else f"Its theory: {_link(told)}"))
+    return "\n".join(sections)
+
+
+def module_name(machine: Machine) -> str:
+    """Where the table of a machine stands: in a folder of its own, or with those that it works together with."""
+    return "proposal2014.tables" if machine.name in PROPOSAL2014 else f"{machine.name}.table"
 
 
 def theory(machine: Machine) -> str:
-    """What the module of a machine says of it."""
-    module = import_module(f"zombieproof.statemachines.{machine.name}.table")
+    """What the module of a machine says of it, and of the others that stand there."""
+    module = import_module(f"zombieproof.statemachines.{module_name(machine)}")
     return inspect.cleandoc(module.__doc__ or "").replace("``", "`")
+
+
+def _link(machine: Machine) -> str:
+    return f"[{title(machine)}](#{title(machine).lower().replace(' ', '-')})"
 
 
 def section(machine: Machine, text: str) -> str:

@@ -11,6 +11,7 @@ from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.kinds import follow
 from zombieproof.checker.engine.lowering import Lowering, LoweringError
 from zombieproof.checker.engine.model import Model, Promise
+from zombieproof.checker.proposal2014.model import PROPOSAL2014
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.spark_sink.model import SPARK_SINK
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, ON_REPLICAS, TRANSACTIONS
@@ -173,7 +174,9 @@ def test_what_is_not_there_is_refused_before_compilation(step: Callable[..., boo
 
 
 @pytest.mark.parametrize(
-    "model", [TRANSACTIONS, BETWEEN_BROKERS, ON_REPLICAS, SPARK_SINK, two_phase_commit(3)], ids=lambda model: model.name
+    "model",
+    [TRANSACTIONS, BETWEEN_BROKERS, ON_REPLICAS, SPARK_SINK, PROPOSAL2014, two_phase_commit(3)],
+    ids=lambda model: model.name,
 )
 def test_the_record_of_every_attribute_is_known(model: Model) -> None:
     """Otherwise a misspelt field could hide behind one that is not followed."""
@@ -185,7 +188,7 @@ def test_the_record_of_every_attribute_is_known(model: Model) -> None:
 def test_there_is_no_other_model_that_nobody_looks_at() -> None:
     models = {scenario.model(scenario.bounds).name.split()[0] for scenario in SCENARIOS.values()}
     of_transactions = {"transactions", "transactions_between_brokers", "transactions_on_replicas"}
-    assert models == {*of_transactions, "spark_sink", "two_phase_commit"}
+    assert models == {*of_transactions, "spark_sink", "proposal2014", "two_phase_commit"}
 
 
 # ---------------------------------------------------------------- widths

@@ -411,6 +411,15 @@ def a_message_overtakes_an_open_transaction(state: State, setup: Setup) -> bool:
     return False
 
 
+def a_message_is_delivered_before_its_end(state: State, setup: Setup) -> bool:
+    """A reader is given a message of a transaction that is still open."""
+    for p in range(DATA):
+        for k in range(state.outputs[p].count):
+            if is_pending(state.logs[p], int(state.outputs[p].offsets[k])):
+                return True
+    return False
+
+
 def two_transactions_of_a_producer_are_open(state: State, setup: Setup) -> bool:
     """Two transactions of one producerId have begun, and neither is ended."""
     open_of = 0
@@ -590,6 +599,7 @@ PROMISES: Final = (
     _promise("sometimes", a_transaction_is_aborted),
     _promise("sometimes", a_later_commit_is_delivered_first),
     _promise("sometimes", a_message_overtakes_an_open_transaction),
+    _promise("sometimes", a_message_is_delivered_before_its_end),
     _promise("sometimes", two_transactions_of_a_producer_are_open),
     _promise("sometimes", an_instance_is_closed),
     _promise("sometimes", two_instances_have_one_generation),

@@ -284,8 +284,28 @@ INTERLEAVED = _scenario(
     distinct=26_688,
     mutants=(
         _off("deliver_before_the_control_record", "a_transaction_is_delivered_in_one_piece", 11, _HOLDS),
+        Mutant("take_everything", "only_what_is_committed_is_delivered", 7, bounds={"read_committed": 0}),
         _off("deliver_by_offset", "transactions_are_delivered_in_the_order_of_their_commits", 22, _HOLDS),
     ),
+)
+
+UNCOMMITTED = _scenario(
+    "proposal_read_uncommitted",
+    "Two producers write to one partition, and one may abort. A reader that takes everything is given each message "
+    "where it is, and no control record.",
+    (_COPIED, "a_message_is_delivered_before_its_end", "a_transaction_is_aborted"),
+    distinct=36_342,
+    without=(
+        "only_what_is_committed_is_delivered",
+        "a_transaction_is_delivered_in_one_piece",
+        "transactions_are_delivered_in_the_order_of_their_commits",
+    ),
+    grouped=0,
+    instances=2,
+    own_ids=1,
+    aborts=1,
+    read_committed=0,
+    mutants=(_off("final_record_before_acknowledgements", _EVERYWHERE, 8, "acknowledged_before_final"),),
 )
 
 RESTART = _scenario(
@@ -360,6 +380,7 @@ PROPOSAL_SCENARIOS = (
     LEADER,
     ZOMBIE_AT_A_NEW_LEADER,
     INTERLEAVED,
+    UNCOMMITTED,
     RESTART,
     CLEANED,
     CLEANED_INTERLEAVED,
