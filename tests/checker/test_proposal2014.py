@@ -210,7 +210,10 @@ TWICE = (
                 "instance B fetches the offsets of its group: block 1 is next",
                 "instance B sends block 1 of TxId 1 to partition 0: it is appended",
                 "instance A sends block 1 of TxId 2 to partition 0: it is appended",
-                "instance A asks the coordinator to commit TxId 2: it will be committed",
+                (
+                    "instance A asks the coordinator to commit TxId 2: it will be committed, although block 1 is "
+                    "committed already"
+                ),
             ],
         ),
         (
@@ -219,7 +222,7 @@ TWICE = (
             [
                 "the leader of partition 0 is told that TxId 1 has begun",
                 "instance A sends block 0 of TxId 1 to partition 0: it is appended, and the answer is lost",
-                "instance A sends block 0 of TxId 1 to partition 0: it is appended",
+                "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is there already",
             ],
         ),
         (

@@ -538,7 +538,9 @@ WHY = {
         ),
     },
     "proposal_lost_answers": {
-        "send_again_what_is_in_doubt": "instance A sends block 0 of TxId 1 to partition 0: it is appended",
+        "send_again_what_is_in_doubt": (
+            "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is there already"
+        ),
         "commit_before_payload_is_there": "instance A asks the coordinator to commit TxId 1: it will be committed",
         "take_a_lost_answer_for_an_abort": (
             "instance A asks the coordinator to commit TxId 1: it will be committed, and the answer is lost"
@@ -549,17 +551,21 @@ WHY = {
             "delivers offset 0, a message of TxId 1"
         ),
         "keep_pending_transactions_only": (
-            "late, instance A sends its input offsets of TxId 1 to the offsets partition: it is appended"
+            "late, instance A sends its input offsets of TxId 1 to the offsets partition: it is appended, although its "
+            "control record is there already"
         ),
         "learn_of_a_transaction_from_its_payload": (
-            "late, instance A sends block 1 of TxId 2 to partition 0: it is appended"
+            "late, instance A sends block 1 of TxId 2 to partition 0: it is appended, although its control record is "
+            "there already"
         ),
     },
     "proposal_crash_and_restart": {
         "store_the_generation_with_the_next_commit": (
             "instance A asks the coordinator to begin, with generation 0: TxId 1 has begun already"
         ),
-        "commit_the_generation_with_the_state": "instance A sends block 0 of TxId 1 to partition 0: it is appended",
+        "commit_the_generation_with_the_state": (
+            "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is there already"
+        ),
     },
     "proposal_coordinator_failover": {
         "wait_for_whom_nobody_asked": "the coordinator fails over, and the new one reads the journal",
@@ -582,23 +588,33 @@ WHY = {
             "instance A asks the coordinator to abort TxId 1: another process has the same generation, and "
             "both are closed"
         ),
-        "start_for_ever": (
+        "start_again_at_the_same_time": (
             "instance A asks the coordinator to begin, with generation 1: another process has the same "
             "generation, and both are closed"
         ),
-        "fetch_offsets_before_begin": "instance B asks the coordinator to commit TxId 2: it will be committed",
+        "fetch_offsets_before_begin": (
+            "instance B asks the coordinator to commit TxId 2: it will be committed, although block 0 is "
+            "committed already"
+        ),
         "go_back_in_the_input": (
             "the leader of the offsets partition appends the control record that TxId 3 is committed"
         ),
-        "admit_two_connections": "instance A asks the coordinator to commit TxId 2: it will be committed",
+        "admit_two_connections": (
+            "instance A asks the coordinator to commit TxId 2: it will be committed, although block 1 is "
+            "committed already"
+        ),
         "forget_generations": "instance A sends block 1 of TxId 2 to partition 0: it is appended",
         "fence_nobody": "instance A sends block 1 of TxId 2 to partition 0: it is appended",
         "fence_at_the_coordinator_only": "instance A sends block 0 of TxId 1 to partition 0: it is appended",
-        "tell_offsets_while_they_are_pending": "instance A asks the coordinator to commit TxId 2: it will be committed",
+        "tell_offsets_while_they_are_pending": (
+            "instance A asks the coordinator to commit TxId 2: it will be committed, although block 0 is "
+            "committed already"
+        ),
     },
     "proposal_leader_failover": {
         "know_of_no_transaction": (
-            "late, instance A sends its input offsets of TxId 1 to the offsets partition: it is appended"
+            "late, instance A sends its input offsets of TxId 1 to the offsets partition: it is appended, although its "
+            "control record is there already"
         ),
     },
     "proposal_zombie_at_a_new_leader": {
@@ -625,12 +641,15 @@ WHY = {
     },
     "proposal_cleaned": {
         "a_reader_behind_the_cleaner": "the reader of partition 0 passes over offset 1, which was cleaned away",
-        "clean_control_records_away": "instance A asks the coordinator to commit TxId 2: it will be committed",
+        "clean_control_records_away": (
+            "instance A asks the coordinator to commit TxId 2: it will be committed, although block 0 is "
+            "committed already"
+        ),
     },
     "proposal_cleaned_interleaved": {
-        "the_last_by_offset_stays": "the log cleaner removes offset 0 and 2 of partition 0",
-        "the_last_by_offset_stays_past_the_watermark": "the log cleaner removes offset 0 and 2 of partition 0",
-        "clean_for_what_is_aborted": "the log cleaner removes offset 0 and 1 and 2 of partition 0",
+        "the_last_by_offset_stays": "the log cleaner removes offsets 0 and 2 of partition 0",
+        "the_last_by_offset_stays_past_the_watermark": "the log cleaner removes offsets 0 and 2 of partition 0",
+        "clean_for_what_is_aborted": "the log cleaner removes offsets 0, 1 and 2 of partition 0",
         "clean_for_what_is_pending": "the log cleaner removes offset 0 of partition 0",
     },
 }

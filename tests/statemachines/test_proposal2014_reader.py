@@ -11,7 +11,7 @@ from zombieproof.model.proposal2014.rules import Rules
 from zombieproof.model.proposal2014.vocabulary import RecordKind
 from zombieproof.model.vocabulary import NONE, ConsumerState
 from zombieproof.statemachines.consumer.reading import ConsumerEffects
-from zombieproof.statemachines.notes import Notes
+from zombieproof.statemachines.notes import MachineIndex, Notes
 from zombieproof.statemachines.proposal2014 import cleaner
 from zombieproof.statemachines.proposal2014 import reader as steps
 
@@ -138,6 +138,19 @@ def test_a_second_control_record_is_ignored_or_delivers_again() -> None:
     assert reading("data0 abort0 commit0", again).read_all() == [0], "nothing is forgotten in between"
 
 
+def test_payload_behind_the_end_of_its_transaction_is_never_delivered() -> None:
+    """No second control record ends it; it is held back, and restarts begin there."""
+    application = reading("data0 commit0 data0 commit0")
+    assert application.read_all() == [0]
+    assert application.checkpoint() == (2, 4, NONE)
+
+
+def test_the_moves_of_a_step_say_of_which_tx_id_they_are() -> None:
+    application = reading("plain data3 commit3", steps_taken=3)
+    moves = application.notes.moves[: application.notes.count]
+    assert [(each.machine, each.subject) for each in moves] == [(MachineIndex.CONSUMER, 3)] * 2
+
+
 def test_what_was_cleaned_away_is_passed_over() -> None:
     application = reading("plain data0 commit0 plain")
     application.log.records[0].is_cleaned = application.log.records[2].is_cleaned = True
@@ -186,6 +199,15 @@ def test_a_reader_that_restarts_where_it_was_loses_what_it_held() -> None:
         application.checkpoint()
         application.crash()
         assert application.read_all() == given_to_it
+
+
+def test_what_ended_between_the_two_numbers_is_not_delivered_again() -> None:
+    """§10.8: transactions whose control record lies between o1 and o2 have already been delivered."""
+    application = reading("data1 data0 commit0 plain abort2 commit1 plain", steps_taken=5)
+    assert application.given == [1, 3]
+    assert application.checkpoint() == (0, 5, NONE)
+    application.crash()
+    assert application.read_all() == [1, 3, 0, 6]
 
 
 def test_a_restart_drops_the_buffers() -> None:

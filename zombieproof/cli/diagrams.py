@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from zombieproof.checker.own import OwnFault, machines
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report import diagrams, machines_page
 from zombieproof.report.exits import Exit
@@ -76,6 +75,8 @@ def _own(files: list[str]) -> list[Machine]:
     Raises:
         WrongUsage: a file cannot be read as machines, or two of them have one name.
     """
+    from zombieproof.checker.own import OwnFault, machines  # noqa: PLC0415  # it loads the checker
+
     found: dict[str, Machine] = {}
     for file in files:
         try:

@@ -15,7 +15,7 @@ from zombieproof.model.proposal2014.vocabulary import (
 )
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.notes import MachineIndex
-from zombieproof.statemachines.proposal2014 import cleaner, reader
+from zombieproof.statemachines.proposal2014 import cleaner, leader, reader
 
 NAMES = "AB"
 
@@ -134,7 +134,39 @@ def _so(state: State, setup: Setup, request: Request) -> str:
     if asked.kind == RequestKind.BEGIN and said == Answer.DONE:
         is_old = there.journal.count == state.journal.count
         return f": {transaction_name(asked.transaction)} {'has begun already' if is_old else 'begins'}{also}"
-    return _ANSWERS[Answer(said)] + also
+    return _ANSWERS[Answer(said)] + also + _although(state, there, asked)
+
+
+def _although(state: State, there: State, request: Request) -> str:
+    """What is odd in what comes of a request."""
+    t = request.transaction
+    if request.kind == RequestKind.PAYLOAD and there.logs[request.partition].end > state.logs[request.partition].end:
+        its = [
+            (record.block, record.number)
+            for record in state.logs[request.partition].records
+            if record.kind == RecordKind.PAYLOAD and record.transaction == t
+        ]
+        if (request.block, request.number) in its:
+            return ", although it is there already"
+        if leader.has_ended(state.logs[request.partition], t):
+            return ", although its control record is there already"
+    transactions = there.coordinator.transactions
+    is_new = state.coordinator.transactions[t].state == TransactionState.BEGUN
+    if transactions[t].state == TransactionState.PREPARED_COMMIT and is_new:
+        of_others = {block for other in range(t) if _is_committed(there, other) for block in _blocks(there, other)}
+        for block in sorted(_blocks(there, t) & of_others):
+            return f", although block {block} is committed already"
+    return ""
+
+
+def _is_committed(state: State, t: int) -> bool:
+    return state.coordinator.transactions[t].state in (TransactionState.PREPARED_COMMIT, TransactionState.COMMITTED)
+
+
+def _blocks(state: State, t: int) -> set[int]:
+    """The blocks of input that a transaction has."""
+    records = state.logs[0].records
+    return {record.block for record in records if record.kind == RecordKind.PAYLOAD and record.transaction == t}
 
 
 _ANSWERS = {
@@ -225,7 +257,8 @@ def _of_logs(state: State, setup: Setup, kind: Action, i: int) -> str:
         for offset, (old, new) in enumerate(zip(state.logs[i].records, after.records, strict=True))
         if new.is_cleaned and not old.is_cleaned
     ]
-    return f"the log cleaner removes offset {' and '.join(gone)} of {partition_name(i)}"
+    which = gone[0] if len(gone) == 1 else f"{', '.join(gone[:-1])} and {gone[-1]}"
+    return f"the log cleaner removes offset{'s' if len(gone) > 1 else ''} {which} of {partition_name(i)}"
 
 
 def _from(state: State, setup: Setup) -> str:

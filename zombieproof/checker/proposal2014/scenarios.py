@@ -98,20 +98,20 @@ _STOPS = "cleaning_stops_at_watermark"
 _GENERATIONS = "no_older_generation_appends_behind_a_newer_one"
 
 _BOTH = (
-    "The text's own answer to two first starts: both find no generation, and both are closed. Kafka's coordinator "
-    "hands out epochs, so that one of two goes on (KIP-98)."
+    "as documented; the text's own answer to two first starts: both find no generation, and both are closed. Kafka's "
+    "coordinator hands out epochs, so that one of two goes on (KIP-98)."
 )
 _AGAIN = (
-    "Whoever starts them again finds one stored generation for both, and takes the same next one: they close each "
-    "other as often as they start at the same time."
+    "as documented; who starts both again finds one stored generation for both, and takes the same next one: they "
+    "close each other as often as they start at the same time, here twice."
 )
 _BEHIND = (
-    "The caveat of the text, and more: a reader that has read a message of a transaction, and comes to its control "
+    "as documented, and more; a reader that has read a message of a transaction, and comes to its control "
     "record when both are cleaned away, holds the message for ever, and restarts before it for ever."
 )
 _BY_OFFSET = (
-    "The cleaner goes by offsets and readers by commits: of two transactions that overlap, the one that is delivered "
-    "last may be cleaned away for the other. In Kafka both go by offsets."
+    "by design; the cleaner goes by offsets and readers by commits: of two transactions that overlap, the one that is "
+    "delivered last may be cleaned away for the other. In Kafka both go by offsets."
 )
 
 
@@ -221,7 +221,7 @@ ZOMBIE = _scenario(
         Mutant("two_first_starts", "somebody_is_left", 12, known=_BOTH),
         Mutant("nobody_copies", _DONE, 16, known=_BOTH),
         Mutant(
-            "start_for_ever",
+            "start_again_at_the_same_time",
             "all_input_is_copied_some_time",
             24,
             bounds={"starts": 2, "blocks": 1, "readers": 0},

@@ -119,6 +119,15 @@ def ends_at(log: Log, offset: int) -> int:
     return NONE
 
 
+def has_ended(log: Log, t: int) -> bool:
+    """Whether a control record of a TxId is there."""
+    for offset in range(log.end):
+        record = log.records[offset]
+        if record.kind > RecordKind.PAYLOAD and record.transaction == t and not record.is_cleaned:
+            return True
+    return False
+
+
 def committed_position(log: Log, rules: Rules) -> int:
     """The block at which a group goes on: behind that of the transaction that G-LAST-COMMIT names; 0: there is none."""
     last = NONE
