@@ -120,6 +120,13 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
 Run = Callable[..., tuple[int, str, str]]
 
 
+@pytest.mark.parametrize("bound", ["records=3", "late=3", "instances=0"])
+def test_the_command_line_refuses_it_as_well(run: Run, bound: str) -> None:
+    code, out, err = run("check", "proposal_copy", "--bounds", bound)
+    assert (code, out) == (2, "")
+    assert f"proposal2014: {bound} is out of range; give" in err
+
+
 def test_a_reading_is_switched_off_by_its_name(run: Run) -> None:
     code, out, _ = run("check", "proposal_cleaned", "--without", "controls_stay")
     assert (code, "the_group_goes_on_behind_what_is_committed is broken" in out) == (1, True)
@@ -341,6 +348,12 @@ def test_a_row_is_taken_otherwise(row: Row) -> None:
     readings = {name: 1 for name in bounds if name in READINGS}
     if readings:
         assert row not in rows_of(explored(scenario, **{**bounds, **readings})), "it needs the reading"
+
+
+@pytest.mark.parametrize("fault", ["timeouts", "aborts"])
+def test_a_control_record_that_was_cleaned_away_leaves_the_table_of_offsets_alone(fault: str) -> None:
+    result = explored(CLEANED, "no_machine_leaves_its_table", controls_stay=0, **{fault: 1})
+    assert (result.verdict, result.violated) == ("holds", None)
 
 
 def test_every_reading_is_off_in_a_mutant() -> None:

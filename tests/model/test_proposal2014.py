@@ -41,6 +41,7 @@ from zombieproof.model.proposal2014.vocabulary import (
     LeaderEvent,
     LeaderState,
     OffsetsEvent,
+    OffsetsState,
     ProducerEvent,
     ProducerState,
 )
@@ -269,8 +270,10 @@ def test_the_reasons_of_a_leader_come_in_one_order() -> None:
 
 
 def test_offsets_are_settled_when_the_last_that_is_pending_ends() -> None:
-    assert decide_settled(False) == OffsetsEvent.SETTLE
-    assert decide_settled(True) == OffsetsEvent.SETTLE_ONE
+    for state in OffsetsState:
+        assert decide_settled(state, False) == OffsetsEvent.SETTLE
+    assert decide_settled(OffsetsState.PENDING, True) == OffsetsEvent.SETTLE_ONE
+    assert decide_settled(OffsetsState.SETTLED, True) == OffsetsEvent.SETTLE
 
 
 @pytest.mark.parametrize(

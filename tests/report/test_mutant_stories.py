@@ -588,6 +588,9 @@ WHY = {
             "instance A asks the coordinator to abort TxId 1: another process has the same generation, and "
             "both are closed"
         ),
+        "nobody_remembers_a_connection": (
+            "instance B sends block 0 of TxId 1 to partition 0: it is appended, although it is there already"
+        ),
         "start_again_at_the_same_time": (
             "instance A asks the coordinator to begin, with generation 1: another process has the same "
             "generation, and both are closed"

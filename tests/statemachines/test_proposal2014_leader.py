@@ -308,6 +308,13 @@ def test_a_message_ends_at_the_first_control_record_of_its_tx_id_behind_it() -> 
     assert steps.ends_at(log, 1) == 5
 
 
+def test_a_tx_id_has_ended_where_a_control_record_of_it_is() -> None:
+    log = log_of((PAYLOAD, 0), (ABORTED, 0), (COMMITTED, 2), (PAYLOAD, 1))
+    assert [steps.has_ended(log, t) for t in range(4)] == [True, False, True, False]
+    log.records[1].is_cleaned = True
+    assert not steps.has_ended(log, 0)
+
+
 def offsets_log(*records: tuple[RecordKind, int, int]) -> Log:
     """A log of the offsets partition: (kind, TxId, block)."""
     return log_of(*(Record(int(kind), t, block) for kind, t, block in records))

@@ -227,9 +227,10 @@ def _check_bounds(scenarios: Sequence[Scenario], choice: Choice, *, named: bool)
             known(f"bound{who}", name, there_are, "zombieproof scenarios NAME")
     for scenario in scenarios:
         try:
-            _, own = asking.chosen(scenario, choice.request(scenario))
+            rules, own = asking.chosen(scenario, choice.request(scenario))
             with blaming(scenario):
                 scenario.model(own)
+                scenario.setup(rules, own)
         except (UnknownBound, UnknownRule) as error:
             raise WrongUsage(str(error)) from error
 

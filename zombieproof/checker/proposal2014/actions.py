@@ -185,8 +185,11 @@ def checkpoint_watermark(state: State) -> bool:
 def append_plain(state: State, setup: Setup, p: int) -> bool:
     """A producer without transactions appends a message."""
     log = state.logs[p]
-    if state.budget.plain_messages == 0 or p >= setup.partitions or log.end == LOG:
+    if state.budget.plain_messages == 0 or p >= setup.partitions:
         return False
+    if log.end == LOG:
+        state.full = requests.NO_RECORDS_LEFT
+        return True
     state.budget.plain_messages -= 1
     log.records[log.end].kind = int(RecordKind.PLAIN)
     log.end += 1

@@ -15,7 +15,7 @@ from zombieproof.model.proposal2014.vocabulary import (
 )
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.notes import MachineIndex
-from zombieproof.statemachines.proposal2014 import cleaner, leader, reader
+from zombieproof.statemachines.proposal2014 import cleaner, coordinator, leader, reader
 
 NAMES = "AB"
 
@@ -58,7 +58,7 @@ def describe(state: State, action: int, setup: Setup) -> str:
     if kind in (Action.GO_ON, Action.LOSE_ANSWER, Action.BE_LATE, Action.ABORT, Action.CRASH):
         return _of_instance(state, setup, Action(kind), i)
     if kind in (Action.TELL, Action.CONTROL, Action.LOSE_ACKNOWLEDGEMENT):
-        return _of_leader(state, Action(kind), i // PARTITIONS, i % PARTITIONS)
+        return _of_leader(state, setup, Action(kind), i // PARTITIONS, i % PARTITIONS)
     if kind == Action.EXPIRE:
         return f"nobody is in {transaction_name(i)} any more, and the coordinator writes PREPARE_ABORT"
     if kind == Action.TIME_OUT:
@@ -181,17 +181,19 @@ _ANSWERS = {
 }
 
 
-def _of_leader(state: State, kind: Action, t: int, p: int) -> str:
+def _of_leader(state: State, setup: Setup, kind: Action, t: int, p: int) -> str:
     who = f"the leader of {partition_name(p)}"
     transaction = state.coordinator.transactions[t]
     if kind == Action.TELL:
         return f"{who} is told that {transaction_name(t)} has begun"
     commits = transaction.state in (TransactionState.PREPARED_COMMIT, TransactionState.COMMITTED)
     how = "committed" if commits else "aborted"
-    lost = ", and its acknowledgement is lost" if kind == Action.LOSE_ACKNOWLEDGEMENT else ""
-    last = transaction.acknowledged | 1 << p == transaction.partitions and not lost
-    ends = f": {how.upper()} is in the journal" if last and transaction.acknowledged != transaction.partitions else ""
-    return f"{who} appends the control record that {transaction_name(t)} is {how}{lost}{ends}"
+    said = f"{who} appends the control record that {transaction_name(t)} is {how}"
+    if kind == Action.LOSE_ACKNOWLEDGEMENT:
+        return f"{said}, and its acknowledgement is lost"
+    there = copy.deepcopy(state)
+    coordinator.acknowledged(there.coordinator, there.journal, t, p, setup.rules, Trail())
+    return f"{said}: {how.upper()} is in the journal" if there.journal.end > state.journal.end else said
 
 
 def _of_reader(state: State, setup: Setup, kind: Action, p: int) -> str:

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from zombieproof.checker.proposal2014.model import PROPOSAL2014
 from zombieproof.checker.proposal2014.promises import PROMISES
-from zombieproof.checker.proposal2014.state import Budget, Setup
+from zombieproof.checker.proposal2014.state import LATE, Budget, Setup
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.model.proposal2014.records import DATA
 from zombieproof.model.proposal2014.rules import Rules, readings
@@ -23,6 +23,7 @@ _LIMITS = {
     "starts": (1, 3),
     "readers": (0, DATA),
     "read_committed": (0, 1),
+    "late": (0, LATE),
 }
 
 
@@ -104,6 +105,10 @@ _BOTH = (
 _AGAIN = (
     "as documented; who starts both again finds one stored generation for both, and takes the same next one: they "
     "close each other as often as they start at the same time, here twice."
+)
+_CONNECTIONS = (
+    "as documented; whom a coordinator and a leader have admitted is in no log: where both are new, the second of two "
+    "processes with one generation is taken for the first, and joins its transaction."
 )
 _BEHIND = (
     "as documented, and more; a reader that has read a message of a transaction, and comes to its control "
@@ -226,6 +231,13 @@ ZOMBIE = _scenario(
             24,
             bounds={"starts": 2, "blocks": 1, "readers": 0},
             known=_AGAIN,
+        ),
+        Mutant(
+            "nobody_remembers_a_connection",
+            "a_message_is_in_its_transaction_once",
+            15,
+            bounds={"failovers": 1, "leader_changes": 1},
+            known=_CONNECTIONS,
         ),
         _off("fetch_offsets_before_begin", _ONCE, 22, "offsets_are_fetched_behind_begin"),
         _off("go_back_in_the_input", "the_group_goes_on_behind_what_is_committed", 33, _FETCHES),

@@ -9,7 +9,7 @@ Source: reference §10.5, §10.7, §10.9.
 from zombieproof.model.proposal2014.coordinating import is_second_connection
 from zombieproof.model.proposal2014.records import KnownProducer
 from zombieproof.model.proposal2014.rules import Rules
-from zombieproof.model.proposal2014.vocabulary import Answer, LeaderEvent, LeaderState, OffsetsEvent
+from zombieproof.model.proposal2014.vocabulary import Answer, LeaderEvent, LeaderState, OffsetsEvent, OffsetsState
 
 
 def decide_payload(state: int, known: KnownProducer, instance: int, generation: int, rules: Rules) -> int:
@@ -32,9 +32,10 @@ def decide_control(rules: Rules) -> int:
     return int(LeaderEvent.APPEND_CONTROL_AND_FORGET)
 
 
-def decide_settled(another_is_pending: bool) -> int:
-    """The event of a group's offsets at a control record."""
-    return int(OffsetsEvent.SETTLE_ONE if another_is_pending else OffsetsEvent.SETTLE)
+def decide_settled(state: int, another_is_pending: bool) -> int:
+    """The event of a group's offsets, which are in `state`, at a control record."""
+    is_one = another_is_pending and state == OffsetsState.PENDING
+    return int(OffsetsEvent.SETTLE_ONE if is_one else OffsetsEvent.SETTLE)
 
 
 def may_be_cleaned(is_pending: bool, is_beyond: bool, is_superseded: bool, rules: Rules) -> bool:

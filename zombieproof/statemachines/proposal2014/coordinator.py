@@ -114,7 +114,6 @@ def take_over(coordinator: Coordinator, journal: Journal, rules: Rules, notes: N
     for t in range(TRANSACTIONS):
         _forget(coordinator, t)
     coordinator.state = int(JournalState.AT_END)
-    coordinator.high_watermark = 0
     for offset in range(reads_from(int(journal.checkpoint), rules), journal.end):
         record = journal.records[offset]
         _take(coordinator, journal, int(record.transaction), int(record.event), offset, rules, notes)

@@ -54,7 +54,7 @@ def append_control(leader: Leader, log: Log, p: int, t: int, commits: bool, rule
     log.end += 1
     _move(leader, t, decide_control(rules), notes)
     if p == OFFSETS:
-        _move_offsets(leader, decide_settled(watermark(log) < log.end), notes)
+        _move_offsets(leader, decide_settled(int(leader.offsets), has_open(log)), notes)
     if rules.generations_are_kept == 0:
         _forget_generation(leader, int(leader.pending[t].producer))
 
@@ -107,6 +107,25 @@ def is_pending(log: Log, offset: int) -> bool:
     if record.kind != RecordKind.PAYLOAD or record.is_cleaned:
         return False
     return ends_at(log, offset) == NONE
+
+
+def has_open(log: Log) -> bool:
+    """Whether there is a message of a TxId that had no control record behind it, one cleaned away since included."""
+    for offset in range(log.end):
+        record = log.records[offset]
+        is_message = record.kind == RecordKind.PAYLOAD and not record.is_cleaned
+        if is_message and _last_control(log, int(record.transaction)) < offset:
+            return True
+    return False
+
+
+def _last_control(log: Log, t: int) -> int:
+    last = NONE
+    for offset in range(log.end):
+        record = log.records[offset]
+        if record.kind > RecordKind.PAYLOAD and record.transaction == t:
+            last = offset
+    return last
 
 
 def ends_at(log: Log, offset: int) -> int:

@@ -42,9 +42,8 @@ def read_one(reader: Reader, log: Log, is_committed: bool, rules: Rules, effects
     reader.states[t] = judge(int(reader.states[t]), isolation, control, committed, transactional, True, effects, notes)
     if control:
         reader.finished = reader.finished | (1 << t)
-    if effects.delivers_held and reader.held[t] != 0 and not was_delivered(offset, int(reader.delivered_to)):
+    if effects.delivers_held and not was_delivered(offset, int(reader.delivered_to)):
         reader.partly = delivered_up_to(offset, int(reader.delivered_to), int(reader.partly))
-        reader.delivered_to = offset
         reader.is_delivering = True
         return _deliver(reader, log, rules)
     if effects.holds:
