@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from zombieproof.model.proposal2014.coordinating import (
+    asks_leaders,
     decide_acknowledged,
     decide_connection,
     decide_end,
@@ -14,6 +15,7 @@ from zombieproof.model.proposal2014.coordinating import (
     is_fenced_by,
     is_recorded,
     is_second_connection,
+    is_the_same,
     is_unfinished,
     reads_from,
 )
@@ -23,9 +25,16 @@ from zombieproof.model.proposal2014.leading import (
     decide_settled,
     may_be_cleaned,
     may_control_be_cleaned,
+    names_the_last,
     supersedes,
 )
-from zombieproof.model.proposal2014.producing import decide_answer, generation_of_start, has_input, may_fetch
+from zombieproof.model.proposal2014.producing import (
+    chooses_next,
+    decide_answer,
+    generation_of_start,
+    has_input,
+    may_fetch,
+)
 from zombieproof.model.proposal2014.reading import (
     delivered_up_to,
     is_second_control,
@@ -33,7 +42,7 @@ from zombieproof.model.proposal2014.reading import (
     starts_at,
     was_delivered,
 )
-from zombieproof.model.proposal2014.records import KnownProducer, Transaction
+from zombieproof.model.proposal2014.records import Begun, KnownProducer, Transaction
 from zombieproof.model.proposal2014.rules import Rules, readings
 from zombieproof.model.proposal2014.vocabulary import (
     Answer,
@@ -63,7 +72,9 @@ def test_an_end_that_is_asked_for_again_is_answered_as_at_first(state: S, commit
         S.PREPARED_ABORT: (E.NOTHING, Answer.ABORTED),
         S.ABORTED: (E.NOTHING, Answer.ABORTED),
     }
-    assert decide_end(state, commits) == wanted[state]
+    assert decide_end(state, commits, Rules()) == wanted[state]
+    again = (E.NOTHING, Answer.UNKNOWN_TRANSACTION)
+    assert decide_end(state, commits, Rules(ends_are_idempotent=0)) == (wanted[state] if state == S.BEGUN else again)
 
 
 def test_the_final_record_waits_for_every_leader() -> None:
@@ -353,3 +364,26 @@ def test_every_reading_says_what_holds_and_what_holds_otherwise() -> None:
     assert any(each.is_open for each in readings())
     assert not all(each.is_open for each in readings())
     assert Rules() == Rules(**{each.name: 1 for each in readings()})
+
+
+def test_a_tx_id_that_its_producer_chose_is_known_again() -> None:
+    own, begun = Rules(coordinator_chooses_tx_ids=0), Begun(producer=1, generation=2, chosen=3)
+    assert is_the_same(begun, 1, 2, 3, own)
+    assert not is_the_same(begun, 1, 2, 3, Rules())
+    assert not any(is_the_same(begun, *other, own) for other in ((0, 2, 3), (1, 1, 3), (1, 2, 4)))
+    assert [chooses_next(4, rules) for rules in (own, Rules())] == [5, 0]
+
+
+def test_an_abort_is_told_leaders_or_the_coordinator_alone_knows_of_it() -> None:
+    alone = Rules(aborts_have_control_records=0)
+    assert [asks_leaders(commits, Rules()) for commits in (True, False)] == [True, True]
+    assert [asks_leaders(commits, alone) for commits in (True, False)] == [True, False]
+    waiting = Transaction(state=int(S.PREPARED_ABORT), partitions=3)
+    assert decide_acknowledged(waiting, Rules()) == E.NOTHING
+    assert decide_acknowledged(waiting, alone) == E.ABORT
+
+
+def test_the_last_commit_of_others_is_no_last_commit_of_a_group() -> None:
+    assert names_the_last(True, Rules())
+    assert not names_the_last(False, Rules())
+    assert names_the_last(False, Rules(last_commit_is_of_a_group=0))

@@ -27,11 +27,15 @@ def test_both_pages_say_what_is_found(outcomes: list[Outcome]) -> None:
         assert (command.ROOT / path).read_text(encoding="utf-8") == text, "run make proposal"
 
 
+REPAIRS = {"coordinator_chooses_tx_ids"}
+"""Readings whose other way is as good: the text has two ways to make Begin safe to send again."""
+
+
 @pytest.mark.slow
 def test_a_reading_that_breaks_nothing_alone_breaks_something_together_with_another(outcomes: list[Outcome]) -> None:
     for reading in readings():
         its = [outcome for outcome in outcomes if outcome.asked.off[0] == reading.name]
-        assert any(outcome.broken for outcome in its), reading.name
+        assert any(outcome.broken for outcome in its) != (reading.name in REPAIRS), reading.name
 
 
 def test_every_reading_is_explored_the_other_way_and_by_itself() -> None:

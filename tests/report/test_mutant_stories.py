@@ -528,6 +528,7 @@ WHY = {
         ),
     },
     "proposal_copy": {
+        "abort_without_control_records": "instance A does not want TxId 1 any more",
         "deliver_before_the_control_record": "the reader of partition 0 delivers offset 0, a message of TxId 1",
         "begin_while_the_last_is_carried_out": (
             "the reader of partition 0 finds the control record that TxId 1 is committed at offset 3, and "
@@ -538,6 +539,7 @@ WHY = {
         ),
     },
     "proposal_lost_answers": {
+        "refuse_an_end_that_comes_again": "instance A asks the coordinator to commit TxId 1: the TxId is unknown",
         "send_again_what_is_in_doubt": (
             "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is there already"
         ),
@@ -570,10 +572,24 @@ WHY = {
     "proposal_coordinator_failover": {
         "wait_for_whom_nobody_asked": "the coordinator fails over, and the new one reads the journal",
         "leave_an_abort_unrecorded": "the coordinator fails over, and the new one reads the journal",
-        "final_record_before_acknowledgements": "the coordinator fails over, and the new one reads the journal",
+        "final_record_before_acknowledgements": (
+            "the reader of partition 0 reads a message of TxId 1 at offset 0, and holds it back"
+        ),
         "decide_in_memory": "the leader of partition 0 appends the control record that TxId 1 is aborted",
         "begin_anew_without_time_outs": (
             "instance A asks the coordinator to begin, with generation 0: the last transaction is not finished yet"
+        ),
+    },
+    "proposal_failover_from_the_watermark": {
+        "wait_for_whom_nobody_asked": "the coordinator fails over, and the new one reads the journal from 0 on",
+    },
+    "proposal_two_groups": {
+        "one_last_commit_for_all_groups": (
+            "instance A asks the coordinator to commit TxId 3: it will be committed, although block 0 is "
+            "committed already"
+        ),
+        "go_back_in_the_input": (
+            "the leader of the offsets partition appends the control record that TxId 2 is committed"
         ),
     },
     "proposal_abandoned_transaction": {

@@ -332,24 +332,27 @@ def offsets_log(*records: tuple[RecordKind, int, int]) -> Log:
         (offsets_log((PAYLOAD, 0, 0), (PAYLOAD, 1, 1), (COMMITTED, 1, 0), (COMMITTED, 0, 0)), 1, 1),
         (offsets_log((PAYLOAD, 0, 0), (COMMITTED, 0, 0), (PAYLOAD, 1, 1), (COMMITTED, 1, 0), (COMMITTED, 0, 0)), 2, 1),
         (offsets_log((PAYLOAD, 0, 0), (ABORTED, 0, 0), (COMMITTED, 0, 0)), 0, 1),
-        (offsets_log((PAYLOAD, 0, 0), (COMMITTED, 0, 0), (COMMITTED, 1, 0)), 0, 0),
+        (offsets_log((PAYLOAD, 0, 0), (COMMITTED, 0, 0), (COMMITTED, 1, 0)), 1, 1),
     ],
     ids=range(10),
 )
 def test_a_group_goes_on_behind_the_transaction_that_was_committed_last(
     log: Log, position: int, with_second: int
 ) -> None:
-    """§10.3: G-LAST-COMMIT, value TxId. A second control record is ignored, or names its TxId again."""
-    assert steps.committed_position(log, Rules()) == position
-    assert steps.committed_position(log, Rules(second_controls_are_ignored=0)) == with_second
+    """§10.3: G-LAST-COMMIT, value TxId. A second control record is ignored, or names its TxId again.
+
+    A TxId without offsets of the group is no commit of the group; it is, where one key stands for all of them.
+    """
+    assert steps.committed_position(log, 0, 9, Rules()) == position
+    assert steps.committed_position(log, 0, 9, Rules(second_controls_are_ignored=0)) == with_second
 
 
 def test_a_group_does_not_go_by_what_was_cleaned_away() -> None:
     log = offsets_log((PAYLOAD, 0, 0), (COMMITTED, 0, 0), (PAYLOAD, 1, 1), (COMMITTED, 1, 0))
     log.records[3].is_cleaned = True
-    assert steps.committed_position(log, Rules()) == 1
+    assert steps.committed_position(log, 0, 9, Rules()) == 1
     log.records[0].is_cleaned = True
-    assert steps.committed_position(log, Rules()) == 0
+    assert steps.committed_position(log, 0, 9, Rules()) == 0
 
 
 @st.composite
@@ -409,3 +412,19 @@ def test_to_forget_what_is_remembered_is_illegal() -> None:
     partition.memory.pending[0].state = int(LeaderState.FINISHED)
     partition.control(0)
     assert partition.notes.illegal == MachineIndex.PROPOSAL2014_LEADER + 1
+
+
+def test_a_group_goes_on_behind_its_own_last_commit_or_behind_that_of_any() -> None:
+    """Groups have the blocks 0 and 1, and 2 and 3; TxId 0 is of the first, TxId 1 of the second."""
+    log = Log()
+    for kind, t, block in ((2, 0, 0), (3, 0, 0), (2, 1, 2), (3, 1, 0)):
+        log.records[log.end].kind = int(RecordKind(kind))
+        log.records[log.end].transaction, log.records[log.end].block = t, block
+        log.end += 1
+    for_all = Rules(last_commit_is_of_a_group=0)
+    assert steps.committed_position(log, 0, 2, Rules()) == 1
+    assert steps.committed_position(log, 2, 4, Rules()) == 3
+    assert steps.committed_position(log, 0, 2, for_all) == 0
+    without_offsets = offsets_log((PAYLOAD, 0, 0), (COMMITTED, 0, 0), (COMMITTED, 1, 0))
+    assert steps.committed_position(without_offsets, 0, 9, for_all) == 0
+    assert steps.committed_position(log, 2, 4, for_all) == 3

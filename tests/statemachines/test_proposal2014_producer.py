@@ -34,7 +34,7 @@ class Process:
     def begin(self, t: int = 0, block: int = 0) -> None:
         """It has a TxId, and its input."""
         self.get_ready()
-        steps.begin(self.instance, self.notes)
+        steps.begin(self.instance, self.rules, self.notes)
         self.hear(Answer.DONE, t)
         if self.state() == S.FETCHING:
             steps.take_input(self.instance, self.notes)
@@ -105,7 +105,7 @@ def test_done_is_where_the_group_is_or_how_much_an_instance_has_done_itself() ->
     alone.end(commits=True)
     alone.hear(Answer.COMMITTED)
     assert alone.instance.done == 1
-    steps.begin(alone.instance, alone.notes)
+    steps.begin(alone.instance, Rules(), alone.notes)
     alone.hear(Answer.DONE, 1)
     alone.end(commits=True)
     alone.hear(Answer.COMMITTED)
@@ -125,7 +125,7 @@ def test_input_is_fetched_behind_begin_or_before_it(is_grouped: bool, behind: in
     """§10.5: fetch offsets of the last committed transaction, recreate the input block, begin a new one."""
     process = Process(Rules(offsets_are_fetched_behind_begin=behind), is_grouped)
     process.get_ready()
-    steps.begin(process.instance, process.notes)
+    steps.begin(process.instance, Rules(), process.notes)
     process.hear(Answer.DONE, 1)
     assert (process.state().name, process.instance.transaction) == (state, 1)
     assert steps.fetches(is_grouped, process.rules) == (state == "FETCHING")
@@ -134,7 +134,7 @@ def test_input_is_fetched_behind_begin_or_before_it(is_grouped: bool, behind: in
 def test_where_no_input_is_left_a_transaction_is_aborted() -> None:
     process = Process()
     process.get_ready()
-    steps.begin(process.instance, process.notes)
+    steps.begin(process.instance, Rules(), process.notes)
     process.hear(Answer.DONE)
     process.end(commits=False)
     assert (process.state(), process.notes.illegal) == (S.ABORTING, 0)
@@ -150,7 +150,7 @@ def test_offsets_are_told_when_nothing_is_pending_or_always() -> None:
 def test_a_begin_without_a_tx_id_is_asked_for_again(answer: Answer) -> None:
     process = Process()
     process.get_ready()
-    steps.begin(process.instance, process.notes)
+    steps.begin(process.instance, Rules(), process.notes)
     assert process.hear(answer, 3) == E.ASK_AGAIN
     assert process.instance == Instance(int(S.BEGINNING), starts=1)
 
@@ -205,7 +205,7 @@ def test_who_is_refused_is_closed_and_may_be_started_again(at: S, answer: Answer
     process = Process()
     if at == S.BEGINNING:
         process.get_ready()
-        steps.begin(process.instance, process.notes)
+        steps.begin(process.instance, Rules(), process.notes)
     else:
         process.begin(t=1, block=1)
         process.hear(Answer.DONE)
@@ -224,7 +224,7 @@ def test_who_crashes_knows_only_what_is_stored_or_what_its_application_keeps() -
         process.begin(block=0)
         process.end(commits=True)
         process.hear(Answer.COMMITTED)
-        steps.begin(process.instance, process.notes)
+        steps.begin(process.instance, Rules(), process.notes)
         process.hear(Answer.DONE, 1)
         process.crash()
         process.get_ready()
@@ -275,7 +275,7 @@ def test_no_answers_lead_out_of_the_table(answers: list[Answer], is_grouped: boo
     for t, answer in enumerate(answers):
         match process.state():
             case S.READY:
-                steps.begin(process.instance, process.notes)
+                steps.begin(process.instance, Rules(), process.notes)
             case S.FETCHING:
                 steps.take_input(process.instance, process.notes)
             case S.CLOSED:
@@ -289,3 +289,17 @@ def test_no_answers_lead_out_of_the_table(answers: list[Answer], is_grouped: boo
         assert process.instance.sent <= 2
     assert process.notes.illegal == 0
     assert process.instance.generation == process.stored == process.instance.starts - 1
+
+
+def test_a_producer_that_chooses_tx_ids_counts_them_from_its_start_on() -> None:
+    own, theirs = Rules(coordinator_chooses_tx_ids=0), Rules()
+    process = Instance(int(S.READY))
+    for chosen in (1, 2):
+        steps.begin(process, own, Notes())
+        assert process.chosen == chosen
+        process.state = int(S.READY)
+    steps.crash(process, True, Notes())
+    assert process.chosen == 0
+    process = Instance(int(S.READY))
+    steps.begin(process, theirs, Notes())
+    assert process.chosen == 0

@@ -97,6 +97,7 @@ EXCHANGED: Final[Mapping[tuple[str, str], Bounds]] = {
     ("epoch_exhaustion", "lost"): _NO_FAILOVER,
     ("epoch_exhaustion", "failovers"): {"lost": 0, "epoch_max": 4},
     ("proposal_crash_and_restart", "crashes"): {"starts": 3},
+    ("proposal_failover_from_the_watermark", "crashes"): {"starts": 3},
 }
 """Scenario, and a fault that happens once more -> what is other than in the scenario, so that a state has room for it.
 

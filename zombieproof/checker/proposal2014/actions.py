@@ -33,7 +33,7 @@ def go_on(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     elif instance.state == ProducerState.READY:
         if not requests.may_begin(state, setup, i):
             return False
-        producer.begin(instance, trail)
+        producer.begin(instance, setup.rules, trail)
         if not requests.fetches(setup):
             instance.block = requests.next_block(state, setup, i)
     elif instance.state == ProducerState.FETCHING:
@@ -48,7 +48,7 @@ def _fetch(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     if not requests.is_told(state, setup):
         return False
     block = requests.next_block(state, setup, i)
-    if block == setup.blocks:
+    if block == requests.past_of_group(setup, i):
         producer.end(state.instances[i], False, trail)
     else:
         producer.take_input(state.instances[i], trail)

@@ -98,7 +98,7 @@ def _of_instance(state: State, setup: Setup, kind: Action, i: int) -> str:
         return f"{who} asks for a TxId{chosen}"
     if instance.state == ProducerState.FETCHING:
         block = requests.next_block(state, setup, i)
-        takes = "none is left" if block == setup.blocks else f"block {block} is next"
+        takes = "none is left" if block == requests.past_of_group(setup, i) else f"block {block} is next"
         return f"{who} fetches the offsets of its group: {takes}"
     return f"{who} has sent all of {transaction_name(instance.transaction)}, and asks for its commit"
 

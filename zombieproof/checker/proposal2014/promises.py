@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from zombieproof.checker.engine.model import Kind, Promise
-from zombieproof.checker.proposal2014.requests import fetches, is_left_alone, next_block
+from zombieproof.checker.proposal2014.requests import fetches, is_left_alone, next_block, past_of_group
 from zombieproof.checker.proposal2014.state import ABORTED, COMMITTED, INSTANCES, Setup, State
 from zombieproof.model.proposal2014.records import (
     DATA,
@@ -281,17 +281,22 @@ def what_a_producer_hears_is_so(state: State, setup: Setup) -> bool:
 
 
 def the_group_goes_on_behind_what_is_committed(state: State, setup: Setup) -> bool:
-    """The offsets of the group never go back to before a block whose commit is complete."""
+    """The offsets of a group never go back to before a block whose commit is complete."""
     if setup.grouped == 0:
         return True
-    furthest = 0
     log = state.logs[OFFSETS]
-    for offset in range(log.end):
-        record = log.records[offset]
-        final = is_recorded(state.journal, int(record.transaction), int(TransactionEvent.COMMIT))
-        if record.kind == RecordKind.PAYLOAD and final:
-            furthest = max(furthest, record.block + 1)
-    return committed_position(log, setup.rules) >= furthest
+    for group in range(setup.groups):
+        first = group * setup.blocks
+        past = first + setup.blocks
+        furthest = first
+        for offset in range(log.end):
+            record = log.records[offset]
+            final = is_recorded(state.journal, int(record.transaction), int(TransactionEvent.COMMIT))
+            if record.kind == RecordKind.PAYLOAD and final and first <= record.block < past:
+                furthest = max(furthest, record.block + 1)
+        if committed_position(log, first, past, setup.rules) < furthest:
+            return False
+    return True
 
 
 def cleaning_keeps_the_newest_message(state: State, setup: Setup) -> bool:
@@ -380,7 +385,7 @@ def all_input_is_copied(state: State, setup: Setup) -> bool:
     for t in range(state.journal.count):
         if _is_decided(state.journal, t):
             copied = copied | _blocks_of(state.logs[0], t)
-    own = setup.instances if setup.grouped == 0 else 1
+    own = setup.instances if setup.grouped == 0 else setup.groups
     return copied == (1 << (own * setup.blocks)) - 1
 
 
@@ -500,7 +505,7 @@ def the_offsets_of_the_group_are_not_told(state: State, setup: Setup) -> bool:
         return False
     asks = ProducerState.FETCHING if fetches(setup) else ProducerState.READY
     for i in range(setup.instances):
-        if state.instances[i].state == asks and next_block(state, setup, i) < setup.blocks:
+        if state.instances[i].state == asks and next_block(state, setup, i) < past_of_group(setup, i):
             return True
     return False
 

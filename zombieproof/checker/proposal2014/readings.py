@@ -19,6 +19,7 @@ from zombieproof.checker.proposal2014.scenarios import (
     LEADER,
     LOST,
     RESTART,
+    TWO_GROUPS,
     ZOMBIE,
     ZOMBIE_AT_A_NEW_LEADER,
 )
@@ -41,16 +42,22 @@ class Otherwise:
     bounds: Mapping[str, int] = field(default_factory=dict)
 
 
-_SMALL: Final[Mapping[str, int]] = {"aborts": 0, "partitions": 1, "readers": 1}
+_SMALL: Final[dict[str, int]] = {"aborts": 0, "partitions": 1, "readers": 1}
 _GENERATIONS: Final = "no_older_generation_appends_behind_a_newer_one"
 _COPIES: Final = ("each_block_is_committed_once", "the_group_goes_on_behind_what_is_committed")
 
 OTHERWISE: Final = (
     Otherwise(FAILOVER, ("begin_is_deduplicated",)),
     Otherwise(FAILOVER, ("begin_is_deduplicated", "time_outs_are_recorded")),
+    Otherwise(LOST, ("coordinator_chooses_tx_ids",)),
+    Otherwise(FAILOVER, ("coordinator_chooses_tx_ids", "begin_is_deduplicated", "time_outs_are_recorded")),
     Otherwise(COPY, ("begin_waits_for_the_last",), bounds=_SMALL),
     Otherwise(ZOMBIE, ("offsets_are_fetched_behind_begin",)),
     Otherwise(LOST, ("finished_are_remembered",)),
+    Otherwise(FAILOVER, ("finished_are_remembered",)),
+    Otherwise(LOST, ("ends_are_idempotent",)),
+    Otherwise(COPY, ("aborts_have_control_records",), bounds=_SMALL | {"aborts": 1}),
+    Otherwise(TWO_GROUPS, ("last_commit_is_of_a_group",)),
     Otherwise(FAILOVER, ("aborted_is_recorded",)),
     Otherwise(LOST, ("second_controls_are_ignored",)),
     Otherwise(LOST, ("leaders_are_told",)),

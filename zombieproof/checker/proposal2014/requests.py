@@ -44,6 +44,7 @@ def ask(state: State, setup: Setup, i: int, request: Request) -> None:
     request.generation = instance.generation
     request.transaction = instance.transaction
     if instance.state == ProducerState.BEGINNING:
+        request.chosen = instance.chosen
         request.kind = int(RequestKind.BEGIN)
         request.partitions = (1 << setup.partitions) - 1 + (setup.grouped << OFFSETS)
     elif instance.state == ProducerState.IN_TRANSACTION:
@@ -70,6 +71,7 @@ def clear(request: Request) -> None:
     request.partition = 0
     request.block = 0
     request.number = 0
+    request.chosen = 0
 
 
 def answer(state: State, setup: Setup, trail: Trail, request: Request) -> int:
@@ -127,17 +129,24 @@ def is_told(state: State, setup: Setup) -> bool:
 
 def may_begin(state: State, setup: Setup, i: int) -> bool:
     """Whether there seems to be a block left, and an instance that asks before it begins is told where its group is."""
-    if state.instances[i].done >= setup.blocks:
-        return False
     if setup.grouped == 0:
-        return True
-    return (fetches(setup) or is_told(state, setup)) and next_block(state, setup, i) < setup.blocks
+        return bool(state.instances[i].done < setup.blocks)
+    past = past_of_group(setup, i)
+    if state.instances[i].done >= past:
+        return False
+    return (fetches(setup) or is_told(state, setup)) and next_block(state, setup, i) < past
+
+
+def past_of_group(setup: Setup, i: int) -> int:
+    """The block behind the input of an instance's group."""
+    return int(setup.blocks * (i + 1 if setup.groups > 1 else 1))
 
 
 def next_block(state: State, setup: Setup, i: int) -> int:
     """The block that an instance copies next: where its group is, or where it is itself."""
     if setup.grouped == 1:
-        return committed_position(state.logs[OFFSETS], setup.rules)
+        past = past_of_group(setup, i)
+        return committed_position(state.logs[OFFSETS], past - setup.blocks, past, setup.rules)
     return int(i * setup.blocks + state.instances[i].done)
 
 
@@ -169,5 +178,6 @@ def keep_late(state: State, request: Request) -> bool:
             late.partition = request.partition
             late.block = request.block
             late.number = request.number
+            late.chosen = request.chosen
             return True
     return False

@@ -17,6 +17,7 @@ _LIMITS = {
     "instances": (1, 2),
     "own_ids": (0, 1),
     "grouped": (0, 1),
+    "groups": (1, 2),
     "blocks": (1, 3),
     "partitions": (1, DATA),
     "records": (1, 2),
@@ -138,6 +139,7 @@ COPY = _scenario(
     mutants=(
         _off("deliver_before_the_control_record", "only_what_is_committed_is_delivered", 8, _HOLDS),
         _off("begin_while_the_last_is_carried_out", _IN_ORDER, 31, _WAITS),
+        _off("abort_without_control_records", _UNFINISHED, 20, "aborts_have_control_records"),
         _off("final_record_before_acknowledgements", _EVERYWHERE, 13, "acknowledged_before_final"),
     ),
 )
@@ -156,6 +158,7 @@ LOST = _scenario(
         _off("send_again_what_is_in_doubt", "a_message_is_in_its_transaction_once", 8, "doubt_aborts"),
         _off("commit_before_payload_is_there", "a_committed_transaction_is_whole", 9, "commit_waits_for_payload"),
         _off("take_a_lost_answer_for_an_abort", _TOLD, 11, "commits_are_resent"),
+        _off("refuse_an_end_that_comes_again", _TOLD, 12, "ends_are_idempotent"),
         _off("forget_what_is_finished", _TOLD, 14, "finished_are_remembered"),
         _off("deliver_at_a_second_control_record", "nothing_is_delivered_twice", 16, "second_controls_are_ignored"),
         _off("keep_pending_transactions_only", _DONE, 19, _REMEMBERS),
@@ -197,6 +200,40 @@ FAILOVER = _scenario(
         _off("final_record_before_acknowledgements", _UNFINISHED, 17, "acknowledged_before_final"),
         _off("decide_in_memory", "a_transaction_has_one_end", 15, "prepares_are_recorded"),
         _off("begin_anew_without_time_outs", "every_transaction_ends", 9, _DEDUPLICATED, "time_outs_are_recorded"),
+    ),
+)
+
+WATERMARK = _scenario(
+    "proposal_failover_from_the_watermark",
+    "The coordinator fails over, and the new one reads the journal from the stored high watermark, as the text has it; "
+    "what is finished before that it does not know. A producer crashes, and may start again. No answer is lost, so "
+    "that nobody asks for what is unknown.",
+    (_COPIED, "a_new_coordinator_carries_on", "a_transaction_is_aborted"),
+    distinct=84_590,
+    leads_to=_TO_AN_END,
+    blocks=2,
+    failovers=1,
+    watermark_checkpoints=2,
+    crashes=1,
+    starts=2,
+    finished_are_remembered=0,
+    mutants=(_off("wait_for_whom_nobody_asked", "every_transaction_ends", 12, "prepared_are_redone"),),
+)
+
+TWO_GROUPS = _scenario(
+    "proposal_two_groups",
+    "Two producers copy the input of two consumer groups, whose offsets are in one partition. Each group goes on "
+    "behind what was committed of its own.",
+    (_COPIED, "the_offsets_of_the_group_are_not_told"),
+    distinct=633_108,
+    blocks=2,
+    readers=0,
+    instances=2,
+    own_ids=1,
+    groups=2,
+    mutants=(
+        _off("one_last_commit_for_all_groups", _ONCE, 34, "last_commit_is_of_a_group"),
+        _off("go_back_in_the_input", "the_group_goes_on_behind_what_is_committed", 25, "last_commit_is_of_a_group"),
     ),
 )
 
@@ -387,6 +424,8 @@ PROPOSAL_SCENARIOS = (
     LOST,
     CRASH,
     FAILOVER,
+    WATERMARK,
+    TWO_GROUPS,
     ABANDONED,
     ZOMBIE,
     LEADER,

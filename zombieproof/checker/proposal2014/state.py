@@ -109,7 +109,8 @@ class Setup:
         instances: how many processes of producers there are.
         own_ids: 1 if each has a producerId of its own.
         grouped: 1 if they copy the input of one consumer group, whose offsets go with the output.
-        blocks: how many blocks of input there are: of the group, or of each instance.
+        groups: how many consumer groups there are: each instance has its own, or both have one.
+        blocks: how many blocks of input there are: of each group, or of each instance.
         partitions: how many partitions of data a block goes to.
         records: how many messages of a block go to each.
         starts: how often each instance may be started.
@@ -121,6 +122,7 @@ class Setup:
     instances: int = 1
     own_ids: int = 0
     grouped: int = 1
+    groups: int = 1
     blocks: int = 1
     partitions: int = 1
     records: int = 1

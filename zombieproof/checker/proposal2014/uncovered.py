@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 _FORGOTTEN: Final = "a leader remembers what is finished (`leaders_remember_finished`): mutants take it"
-_TWO_PENDING: Final = "a Begin waits for the end of the last transaction (`begin_waits_for_the_last`): mutants take it"
 
 UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
     ("proposal2014_coordinator", "PREPARED_ABORT", "LEAVE_UNRECORDED"): (
@@ -19,7 +18,5 @@ UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
     ("proposal2014_producer", "CLOSED", "CRASH"): "where instances are closed none crashes: both leave it to a start",
     ("proposal2014_leader", "UNKNOWN", "APPEND_CONTROL_AND_FORGET"): _FORGOTTEN,
     ("proposal2014_leader", "PENDING", "APPEND_CONTROL_AND_FORGET"): _FORGOTTEN,
-    ("proposal2014_offsets", "PENDING", "COMMIT_OFFSETS"): _TWO_PENDING,
-    ("proposal2014_offsets", "PENDING", "SETTLE_ONE"): _TWO_PENDING,
 }
 """(machine, state, event) -> why no scenario takes this row."""

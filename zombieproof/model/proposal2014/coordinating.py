@@ -8,7 +8,7 @@ Source: reference §10.4 to §10.7.
 
 from typing import NamedTuple
 
-from zombieproof.model.proposal2014.records import KnownProducer, Transaction
+from zombieproof.model.proposal2014.records import Begun, KnownProducer, Transaction
 from zombieproof.model.proposal2014.rules import Rules
 from zombieproof.model.proposal2014.vocabulary import Answer, JournalEvent, TransactionEvent, TransactionState
 
@@ -34,6 +34,13 @@ def is_second_connection(known: KnownProducer, instance: int, generation: int, r
     return known.closed or known.connected not in (0, instance + 1)
 
 
+def is_the_same(begun: Begun, producer: int, generation: int, chosen: int, rules: Rules) -> bool:
+    """Whether a Begin is that of a transaction which has begun, because its producer chose the same TxId."""
+    if rules.coordinator_chooses_tx_ids == 1 or begun.producer != producer:
+        return False
+    return begun.generation == generation and begun.chosen == chosen
+
+
 def is_answered_with(transaction: Transaction, producer: int, generation: int, rules: Rules) -> bool:
     """Whether a Begin is answered with this TxId: it has begun already, for the same producer and generation."""
     if rules.begin_is_deduplicated == 0 or transaction.state != TransactionState.BEGUN:
@@ -55,11 +62,13 @@ def is_fenced_by(transaction: Transaction, producer: int, generation: int, rules
     return transaction.producer == producer and transaction.generation < generation
 
 
-def decide_end(state: int, commits: bool) -> Verdict:
+def decide_end(state: int, commits: bool, rules: Rules) -> Verdict:
     """Answer CommitTransaction or AbortTransaction for a TxId that is in `state`: a retry is answered as at first."""
     if state == TransactionState.BEGUN:
         event = TransactionEvent.PREPARE_COMMIT if commits else TransactionEvent.PREPARE_ABORT
         return Verdict(int(event), int(Answer.COMMITTED if commits else Answer.ABORTED))
+    if rules.ends_are_idempotent == 0:
+        return Verdict(int(TransactionEvent.NOTHING), int(Answer.UNKNOWN_TRANSACTION))
     if state in (TransactionState.PREPARED_COMMIT, TransactionState.COMMITTED):
         return Verdict(int(TransactionEvent.NOTHING), int(Answer.COMMITTED))
     if state in (TransactionState.PREPARED_ABORT, TransactionState.ABORTED):
@@ -73,7 +82,7 @@ def decide_acknowledged(transaction: Transaction, rules: Rules) -> int:
     if transaction.state == TransactionState.PREPARED_COMMIT:
         if all_have or rules.acknowledged_before_final == 0:
             return int(TransactionEvent.COMMIT)
-    elif transaction.state == TransactionState.PREPARED_ABORT and all_have:
+    elif transaction.state == TransactionState.PREPARED_ABORT and (all_have or not asks_leaders(False, rules)):
         if rules.aborted_is_recorded == 0:
             return int(TransactionEvent.LEAVE_UNRECORDED)
         return int(TransactionEvent.ABORT)
@@ -85,6 +94,11 @@ def is_recorded(event: int, rules: Rules) -> bool:
     if event in (TransactionEvent.PREPARE_COMMIT, TransactionEvent.PREPARE_ABORT):
         return rules.prepares_are_recorded == 1
     return event != TransactionEvent.LEAVE_UNRECORDED
+
+
+def asks_leaders(commits: bool, rules: Rules) -> bool:
+    """Whether what is decided is told the leaders, for their control records."""
+    return commits or rules.aborts_have_control_records == 1
 
 
 def decide_watermark(high_watermark: int, oldest: int) -> int:

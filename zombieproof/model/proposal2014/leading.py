@@ -38,6 +38,11 @@ def decide_settled(state: int, another_is_pending: bool) -> int:
     return int(OffsetsEvent.SETTLE_ONE if is_one else OffsetsEvent.SETTLE)
 
 
+def names_the_last(is_of_the_group: bool, rules: Rules) -> bool:
+    """Whether G-LAST-COMMIT names a transaction to a group, be it with offsets of that group or of others."""
+    return is_of_the_group or rules.last_commit_is_of_a_group == 0
+
+
 def may_be_cleaned(is_pending: bool, is_beyond: bool, is_superseded: bool, rules: Rules) -> bool:
     """Whether the cleaner removes a message.
 

@@ -42,6 +42,11 @@ def generation_of_start(stored: int) -> int:
     return stored + 1
 
 
+def chooses_next(chosen: int, rules: Rules) -> int:
+    """Which of its transactions a producer begins, if it chooses TxIds."""
+    return chosen + 1 if rules.coordinator_chooses_tx_ids == 0 else 0
+
+
 def has_input(is_grouped: bool, rules: Rules) -> bool:
     """Whether a producer knows what it is to copy when it begins: no group keeps its offsets, or it asked before."""
     return not is_grouped or rules.offsets_are_fetched_behind_begin == 0

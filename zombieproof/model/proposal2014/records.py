@@ -53,11 +53,12 @@ class KnownProducer:
 
 @dataclass(slots=True)
 class Begun:
-    """What BEGIN says of a transaction."""
+    """What BEGIN says of a transaction; `chosen`: which of its producer's it is, where producers choose TxIds."""
 
     producer: int = 0
     generation: int = 0
     partitions: int = 0
+    chosen: int = 0
 
 
 @dataclass(slots=True)
@@ -140,8 +141,8 @@ class Leader:
 class Request:
     """A request of an instance of a producer (`RequestKind`), whose producerId and generation are in its envelope.
 
-    BEGIN names `partitions` (bits), PAYLOAD a TxId, a partition, the block and the number of the record in it; COMMIT
-    and ABORT a TxId.
+    BEGIN names `partitions` (bits), and which of its producer's transactions it is where producers choose TxIds
+    (`chosen`); PAYLOAD a TxId, a partition, the block and the number of the record in it; COMMIT and ABORT a TxId.
     """
 
     kind: int = 0
@@ -153,6 +154,7 @@ class Request:
     partition: int = 0
     block: int = 0
     number: int = 0
+    chosen: int = 0
 
 
 @dataclass(slots=True)
@@ -166,6 +168,7 @@ class Instance:
         sent: how many records of its transaction are appended.
         done: how many blocks it knows to be committed: of its group, or its own.
         starts: how often it was started.
+        chosen: how many TxIds it has chosen since, if producers choose them.
     """
 
     state: int = 0
@@ -175,6 +178,7 @@ class Instance:
     sent: int = 0
     done: int = 0
     starts: int = 0
+    chosen: int = 0
 
 
 @dataclass(slots=True)

@@ -42,6 +42,11 @@ class Rules:
         "each Begin makes a TxId; the one whose answer was lost lingers until its time-out",
         "§10.6, begin retried",
     )
+    coordinator_chooses_tx_ids: int = _reading(
+        "the coordinator generates the TxId, as the flow of the text has it",
+        "the producer chooses it: a Begin that comes again is of the same transaction, whatever became of that",
+        "§10.6, begin retried",
+    )
     begin_waits_for_the_last: int = _reading(
         "a producer's Begin waits until its last transaction is finished in every partition",
         "a producer goes on when its Commit is answered, and control records of two transactions are under way",
@@ -61,6 +66,21 @@ class Rules:
         "an abort has a final record ABORTED, as a commit has COMMITTED",
         "nothing is recorded behind PREPARE_ABORT: every new coordinator aborts it again",
         "§10.3, §10.4",
+    )
+    ends_are_idempotent: int = _reading(
+        "a Commit or Abort that comes again is answered as at first",
+        "it is refused, because there is nothing left to decide",
+        "§10.6, commit retried",
+    )
+    aborts_have_control_records: int = _reading(
+        "leaders append a control record of an abort, as of a commit",
+        "the text names control records of commits only: an abort is known to the coordinator alone",
+        "§10.3",
+    )
+    last_commit_is_of_a_group: int = _reading(
+        "G-LAST-COMMIT is a key for each consumer group",
+        "it is one key for the partition: the last commit of any group",
+        "§10.3",
     )
     second_controls_are_ignored: int = _reading(
         "a reader ignores a second control record of a TxId",

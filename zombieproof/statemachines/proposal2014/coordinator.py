@@ -13,6 +13,7 @@ Source: reference §10.4 to §10.7.
 from typing import NamedTuple
 
 from zombieproof.model.proposal2014.coordinating import (
+    asks_leaders,
     decide_acknowledged,
     decide_connection,
     decide_end,
@@ -21,6 +22,7 @@ from zombieproof.model.proposal2014.coordinating import (
     is_answered_with,
     is_fenced_by,
     is_recorded,
+    is_the_same,
     is_unfinished,
     reads_from,
 )
@@ -58,6 +60,9 @@ def begin(coordinator: Coordinator, journal: Journal, request: Request, rules: R
     if answer != Answer.DONE:
         return Begins(answer, NONE)
     for t in range(journal.count):
+        if is_the_same(journal.begun[t], int(request.producer), int(request.generation), int(request.chosen), rules):
+            return Begins(answer, t)
+    for t in range(journal.count):
         if is_answered_with(coordinator.transactions[t], int(request.producer), int(request.generation), rules):
             return Begins(answer, t)
     for t in range(journal.count):
@@ -70,6 +75,7 @@ def begin(coordinator: Coordinator, journal: Journal, request: Request, rules: R
     begun.producer = request.producer
     begun.generation = request.generation
     begun.partitions = request.partitions
+    begun.chosen = request.chosen
     journal.count += 1
     _append(coordinator, journal, t, int(TransactionEvent.BEGIN), rules, notes)
     if rules.leaders_are_told == 1:
@@ -83,7 +89,7 @@ def end(coordinator: Coordinator, journal: Journal, request: Request, rules: Rul
     if answer != Answer.DONE:
         return answer
     t = int(request.transaction)
-    verdict = decide_end(int(coordinator.transactions[t].state), request.kind == RequestKind.COMMIT)
+    verdict = decide_end(int(coordinator.transactions[t].state), request.kind == RequestKind.COMMIT, rules)
     if verdict.event != TransactionEvent.NOTHING:
         _decide(coordinator, journal, t, verdict.event, rules, notes)
     return verdict.answer
@@ -234,7 +240,8 @@ def _take(
         )
     elif is_unfinished(int(transaction.state)):
         transaction.has_timeout = False
-        transaction.to_end = transaction.partitions
+        if asks_leaders(transaction.state == TransactionState.PREPARED_COMMIT, rules):
+            transaction.to_end = transaction.partitions
     else:
         _advance(coordinator, offset, int(transaction.producer), rules, notes)
 

@@ -5,7 +5,7 @@ that the last control record is of (G-LAST-COMMIT), and unsettled while another 
 Source: reference §10.3, §10.5, §10.7.
 """
 
-from zombieproof.model.proposal2014.leading import decide_control, decide_payload, decide_settled
+from zombieproof.model.proposal2014.leading import decide_control, decide_payload, decide_settled, names_the_last
 from zombieproof.model.proposal2014.reading import is_second_control
 from zombieproof.model.proposal2014.records import OFFSETS, PRODUCERS, TRANSACTIONS, Leader, Log, Request
 from zombieproof.model.proposal2014.rules import Rules
@@ -147,9 +147,12 @@ def has_ended(log: Log, t: int) -> bool:
     return False
 
 
-def committed_position(log: Log, rules: Rules) -> int:
-    """The block at which a group goes on: behind that of the transaction that G-LAST-COMMIT names; 0: there is none."""
-    last = NONE
+def committed_position(log: Log, first: int, past: int, rules: Rules) -> int:
+    """The block at which a group goes on that has the input from `first` to before `past`.
+
+    It lies behind that of the transaction which G-LAST-COMMIT names; where there is none, it is `first`.
+    """
+    position = first
     met = 0
     for offset in range(log.end):
         record = log.records[offset]
@@ -157,11 +160,19 @@ def committed_position(log: Log, rules: Rules) -> int:
             is_finished = (met >> record.transaction) & 1 == 1
             met = met | (1 << record.transaction)
             if record.kind == RecordKind.CONTROL_COMMITTED and not is_second_control(is_finished, rules):
-                last = int(record.transaction)
-    position = 0
+                its = _position_in(log, int(record.transaction), first, past)
+                if names_the_last(its > first, rules):
+                    position = its
+    return position
+
+
+def _position_in(log: Log, t: int, first: int, past: int) -> int:
+    """The block behind those of a group that a TxId has; `first`: it has none."""
+    position = first
     for offset in range(log.end):
         record = log.records[offset]
-        if record.kind == RecordKind.PAYLOAD and record.transaction == last and not record.is_cleaned:
+        is_its = record.kind == RecordKind.PAYLOAD and record.transaction == t and not record.is_cleaned
+        if is_its and first <= record.block < past:
             position = int(record.block) + 1
     return position
 

@@ -5,7 +5,13 @@ has it answered, or not (`Answer.NO_ANSWER`).
 Source: reference §10.5 to §10.7.
 """
 
-from zombieproof.model.proposal2014.producing import decide_answer, generation_of_start, has_input, may_fetch
+from zombieproof.model.proposal2014.producing import (
+    chooses_next,
+    decide_answer,
+    generation_of_start,
+    has_input,
+    may_fetch,
+)
 from zombieproof.model.proposal2014.records import Instance
 from zombieproof.model.proposal2014.rules import Rules
 from zombieproof.model.proposal2014.vocabulary import ProducerEvent, ProducerState
@@ -16,6 +22,7 @@ def start(instance: Instance, stored: int, notes: Notes) -> None:
     """It reads which generation is stored."""
     _move(instance, int(ProducerEvent.START), notes)
     instance.generation = generation_of_start(stored)
+    instance.chosen = 0
     instance.starts += 1
 
 
@@ -35,9 +42,10 @@ def fetches(is_grouped: bool, rules: Rules) -> bool:
     return not has_input(is_grouped, rules)
 
 
-def begin(instance: Instance, notes: Notes) -> None:
-    """It asks for a TxId."""
+def begin(instance: Instance, rules: Rules, notes: Notes) -> None:
+    """It asks for a TxId, or says which it has chosen."""
     _move(instance, int(ProducerEvent.BEGIN), notes)
+    instance.chosen = chooses_next(int(instance.chosen), rules)
 
 
 def take_input(instance: Instance, notes: Notes) -> None:
@@ -69,6 +77,7 @@ def crash(instance: Instance, is_grouped: bool, notes: Notes) -> None:
     """The process dies; where no group does it, its application remembers what it has done."""
     _move(instance, int(ProducerEvent.CRASH), notes)
     instance.generation = 0
+    instance.chosen = 0
     if is_grouped:
         instance.done = 0
     _leave(instance)
