@@ -24,6 +24,7 @@ from zombieproof.model.proposal2014.vocabulary import TransactionEvent as E
 from zombieproof.model.proposal2014.vocabulary import TransactionState as S
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.notes import MachineIndex, Notes
+from zombieproof.statemachines.proposal2014 import connections
 from zombieproof.statemachines.proposal2014 import coordinator as steps
 
 Records = list[tuple[E, int]]
@@ -464,19 +465,19 @@ def test_a_new_leader_is_told_again_of_what_has_begun_there() -> None:
 
 def test_connecting_takes_a_newer_generation_and_no_older_one() -> None:
     known = KnownProducer()
-    steps.connect(known, 1, 0)
+    connections.connect(known, 1, 0)
     assert known == KnownProducer(generation=0, connected=2)
-    steps.connect(known, 0, 0)
+    connections.connect(known, 0, 0)
     assert known == KnownProducer(generation=0, connected=2)
     known.closed = True
-    steps.connect(known, 0, 1)
+    connections.connect(known, 0, 1)
     assert known == KnownProducer(generation=1, connected=1)
-    steps.connect(known, 1, 0)
+    connections.connect(known, 1, 0)
     assert known == KnownProducer(generation=1, connected=1)
     told = KnownProducer(generation=1)
-    steps.connect(told, 1, 0)
+    connections.connect(told, 1, 0)
     assert told == KnownProducer(generation=1)
-    steps.connect(told, 1, 1)
+    connections.connect(told, 1, 1)
     assert told == KnownProducer(generation=1, connected=2)
 
 

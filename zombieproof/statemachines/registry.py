@@ -48,3 +48,10 @@ ALL_MACHINES: Mapping[str, Machine] = {
     **PROPOSAL2014,
 }
 """Every machine that there is: what is drawn and listed."""
+
+COVERED: tuple[int, int, int] = (
+    len(ALL_MACHINES),
+    max(len(machine.states) for machine in ALL_MACHINES.values()),
+    max(len(machine.events) for machine in ALL_MACHINES.values()),
+)
+"""How many machines, states and events there are at most: what a model says that has moves of them counted."""

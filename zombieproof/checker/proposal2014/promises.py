@@ -8,73 +8,35 @@ from collections.abc import Callable
 from typing import Final
 
 from zombieproof.checker.engine.model import Kind, Promise
-from zombieproof.checker.proposal2014.requests import fetches, is_left_alone, next_block, past_of_group
-from zombieproof.checker.proposal2014.state import ABORTED, COMMITTED, INSTANCES, Setup, State
+from zombieproof.checker.proposal2014.facts import (
+    begun_at,
+    blocks_of,
+    everybody_is_closed,
+    has_control,
+    is_decided,
+    is_ended_everywhere,
+    is_for_good,
+    is_recorded,
+    is_unfinished,
+    messages_in_time,
+)
+from zombieproof.checker.proposal2014.state import COMMITTED, Setup, State
+from zombieproof.checker.proposal2014.witnesses import WITNESSES
 from zombieproof.model.proposal2014.records import (
     DATA,
-    LOG,
     OFFSETS,
     PARTITIONS,
     TRANSACTIONS,
-    Journal,
     Log,
     Reader,
 )
 from zombieproof.model.proposal2014.vocabulary import (
-    ProducerState,
     RecordKind,
     TransactionEvent,
-    TransactionState,
 )
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.proposal2014.cleaner import is_committed
-from zombieproof.statemachines.proposal2014.leader import committed_position, ends_at, is_pending, watermark
-
-
-def is_recorded(journal: Journal, t: int, event: int) -> bool:
-    """Whether a record is in the journal."""
-    for offset in range(journal.end):
-        record = journal.records[offset]
-        if record.transaction == t and record.event == event:
-            return True
-    return False
-
-
-def _is_decided(journal: Journal, t: int) -> bool:
-    """Whether a TxId is committed."""
-    return is_recorded(journal, t, int(TransactionEvent.PREPARE_COMMIT))
-
-
-def begun_at(journal: Journal, t: int) -> int:
-    """The offset of a BEGIN."""
-    for offset in range(journal.end):
-        record = journal.records[offset]
-        if record.transaction == t and record.event == TransactionEvent.BEGIN:
-            return offset
-    return NONE
-
-
-def has_control(log: Log, t: int, kind: int) -> bool:
-    """Whether a partition has, or had, a control record of a TxId."""
-    for offset in range(log.end):
-        record = log.records[offset]
-        if record.kind == kind and record.transaction == t:
-            return True
-    return False
-
-
-def is_ended_everywhere(state: State, t: int, kind: int) -> bool:
-    """Whether every partition that BEGIN lists has a control record of a TxId."""
-    for p in range(PARTITIONS):
-        if (state.journal.begun[t].partitions >> p) & 1 == 1 and not has_control(state.logs[p], t, kind):
-            return False
-    return True
-
-
-def is_unfinished(state: State, t: int) -> bool:
-    """Whether a TxId lacks a control record somewhere."""
-    committed = is_ended_everywhere(state, t, int(RecordKind.CONTROL_COMMITTED))
-    return not committed and not is_ended_everywhere(state, t, int(RecordKind.CONTROL_ABORTED))
+from zombieproof.statemachines.proposal2014.leader import committed_position, ends_at, watermark
 
 
 def only_what_is_committed_is_delivered(state: State, setup: Setup) -> bool:
@@ -83,7 +45,7 @@ def only_what_is_committed_is_delivered(state: State, setup: Setup) -> bool:
         output = state.outputs[p]
         for k in range(output.count):
             record = state.logs[p].records[output.offsets[k]]
-            if record.kind == RecordKind.PAYLOAD and not _is_decided(state.journal, int(record.transaction)):
+            if record.kind == RecordKind.PAYLOAD and not is_decided(state.journal, int(record.transaction)):
                 return False
     return True
 
@@ -214,24 +176,13 @@ def what_is_committed_is_committed_everywhere(state: State, setup: Setup) -> boo
 def a_committed_transaction_is_whole(state: State, setup: Setup) -> bool:
     """Each partition of a committed transaction has all messages of its block, before the control record."""
     for t in range(state.journal.count):
-        if _is_decided(state.journal, t):
+        if is_decided(state.journal, t):
             for p in range(setup.partitions):
-                if _messages_in_time(state.logs[p], t) < setup.records:
+                if messages_in_time(state.logs[p], t) < setup.records:
                     return False
-            if setup.grouped == 1 and _messages_in_time(state.logs[OFFSETS], t) < 1:
+            if setup.grouped == 1 and messages_in_time(state.logs[OFFSETS], t) < 1:
                 return False
     return True
-
-
-def _messages_in_time(log: Log, t: int) -> int:
-    found = 0
-    for offset in range(log.end):
-        record = log.records[offset]
-        if record.transaction == t and record.kind > RecordKind.PAYLOAD:
-            return found
-        if record.transaction == t and record.kind == RecordKind.PAYLOAD:
-            found += 1
-    return found
 
 
 def the_high_watermark_is_not_past_what_is_unfinished(state: State, setup: Setup) -> bool:
@@ -248,21 +199,12 @@ def each_block_is_committed_once(state: State, setup: Setup) -> bool:
     """No block of input is in the output of two committed transactions."""
     done = 0
     for t in range(state.journal.count):
-        if _is_decided(state.journal, t):
-            blocks = _blocks_of(state.logs[0], t)
+        if is_decided(state.journal, t):
+            blocks = blocks_of(state.logs[0], t)
             if done & blocks != 0:
                 return False
             done = done | blocks
     return True
-
-
-def _blocks_of(log: Log, t: int) -> int:
-    blocks = 0
-    for offset in range(log.end):
-        record = log.records[offset]
-        if record.kind == RecordKind.PAYLOAD and record.transaction == t:
-            blocks = blocks | (1 << record.block)
-    return blocks
 
 
 def no_older_generation_appends_behind_a_newer_one(state: State, setup: Setup) -> bool:
@@ -274,7 +216,7 @@ def what_a_producer_hears_is_so(state: State, setup: Setup) -> bool:
     """Who heard that its transaction is committed has it in the journal; who heard that it is not never has."""
     for t in range(TRANSACTIONS):
         if state.told[t] != 0:
-            committed = _is_decided(state.journal, t)
+            committed = is_decided(state.journal, t)
             if committed != (state.told[t] == COMMITTED):
                 return False
     return True
@@ -304,19 +246,11 @@ def cleaning_keeps_the_newest_message(state: State, setup: Setup) -> bool:
     for p in range(PARTITIONS):
         log = state.logs[p]
         for offset in range(log.end - 1, -1, -1):
-            if _is_for_good(state, log, offset):
+            if is_for_good(state, log, offset):
                 if log.records[offset].is_cleaned:
                     return False
                 break
     return True
-
-
-def _is_for_good(state: State, log: Log, offset: int) -> bool:
-    """Whether a message, cleaned away or not, is plain or committed."""
-    record = log.records[offset]
-    if record.kind == RecordKind.PLAIN:
-        return True
-    return record.kind == RecordKind.PAYLOAD and _is_decided(state.journal, int(record.transaction))
 
 
 def cleaning_keeps_what_is_delivered_last(state: State, setup: Setup) -> bool:
@@ -326,7 +260,7 @@ def cleaning_keeps_what_is_delivered_last(state: State, setup: Setup) -> bool:
         last = NONE
         at = NONE
         for offset in range(log.end):
-            if _is_for_good(state, log, offset):
+            if is_for_good(state, log, offset):
                 given = offset if log.records[offset].kind == RecordKind.PLAIN else _control_of(log, offset)
                 if given >= at:
                     last = offset
@@ -383,188 +317,15 @@ def all_input_is_copied(state: State, setup: Setup) -> bool:
     """Every block of input is in a committed transaction."""
     copied = 0
     for t in range(state.journal.count):
-        if _is_decided(state.journal, t):
-            copied = copied | _blocks_of(state.logs[0], t)
+        if is_decided(state.journal, t):
+            copied = copied | blocks_of(state.logs[0], t)
     own = setup.instances if setup.grouped == 0 else setup.groups
     return copied == (1 << (own * setup.blocks)) - 1
-
-
-def a_transaction_is_aborted(state: State, setup: Setup) -> bool:
-    """A transaction is aborted in each of its partitions."""
-    for t in range(state.journal.count):
-        if is_ended_everywhere(state, t, int(RecordKind.CONTROL_ABORTED)):
-            return True
-    return False
-
-
-def a_later_commit_is_delivered_first(state: State, setup: Setup) -> bool:
-    """A reader is given a message with a higher offset before one with a lower: commits decide the order."""
-    for p in range(DATA):
-        output = state.outputs[p]
-        for k in range(1, output.count):
-            if output.offsets[k] < output.offsets[k - 1]:
-                return True
-    return False
-
-
-def a_message_overtakes_an_open_transaction(state: State, setup: Setup) -> bool:
-    """A reader is given a plain message behind the first message of a transaction that is still open."""
-    for p in range(DATA):
-        for k in range(state.outputs[p].count):
-            if state.outputs[p].offsets[k] >= watermark(state.logs[p]):
-                return True
-    return False
-
-
-def a_message_is_delivered_before_its_end(state: State, setup: Setup) -> bool:
-    """A reader is given a message of a transaction that is still open."""
-    for p in range(DATA):
-        for k in range(state.outputs[p].count):
-            if is_pending(state.logs[p], int(state.outputs[p].offsets[k])):
-                return True
-    return False
-
-
-def two_transactions_of_a_producer_are_open(state: State, setup: Setup) -> bool:
-    """Two transactions of one producerId have begun, and neither is ended."""
-    open_of = 0
-    for t in range(state.journal.count):
-        transaction = state.coordinator.transactions[t]
-        if transaction.state == TransactionState.BEGUN:
-            if (open_of >> transaction.producer) & 1 == 1:
-                return True
-            open_of = open_of | (1 << transaction.producer)
-    return False
-
-
-def an_instance_is_closed(state: State, setup: Setup) -> bool:
-    """An instance was refused: its generation is old, or another process has the same one."""
-    for i in range(INSTANCES):
-        if state.instances[i].state == ProducerState.CLOSED:
-            return True
-    return False
-
-
-def two_instances_have_one_generation(state: State, setup: Setup) -> bool:
-    """Two processes of one producerId run with the same generation."""
-    one, other = state.instances[0], state.instances[1]
-    if one.state <= ProducerState.STARTING or other.state <= ProducerState.STARTING or setup.own_ids == 1:
-        return False
-    return bool(one.generation == other.generation)
-
-
-def everybody_is_closed(state: State, setup: Setup) -> bool:
-    """All instances are closed, and may not be started again."""
-    for i in range(setup.instances):
-        instance = state.instances[i]
-        if instance.state != ProducerState.CLOSED or instance.starts < setup.starts:
-            return False
-    return True
 
 
 def somebody_is_left(state: State, setup: Setup) -> bool:
     """Of two instances that were not stopped, one is not closed."""
     return not everybody_is_closed(state, setup)
-
-
-def a_control_record_is_doubled(state: State, setup: Setup) -> bool:
-    """A partition has two control records of one TxId."""
-    for p in range(PARTITIONS):
-        log = state.logs[p]
-        for one in range(log.end):
-            if log.records[one].kind > RecordKind.PAYLOAD:
-                for other in range(one):
-                    is_control = log.records[other].kind > RecordKind.PAYLOAD
-                    if is_control and log.records[other].transaction == log.records[one].transaction:
-                        return True
-    return False
-
-
-def a_control_record_has_no_message(state: State, setup: Setup) -> bool:
-    """A partition that BEGIN lists gets a control record, and no message before it."""
-    for t in range(state.journal.count):
-        for p in range(DATA):
-            log = state.logs[p]
-            if _messages_in_time(log, t) == 0 and has_control(log, t, int(RecordKind.CONTROL_ABORTED)):
-                return True
-    return False
-
-
-def a_block_is_copied_anew(state: State, setup: Setup) -> bool:
-    """A block whose transaction was aborted is copied in a second one."""
-    for t in range(state.journal.count):
-        for earlier in range(t):
-            if _blocks_of(state.logs[0], t) & _blocks_of(state.logs[0], earlier) != 0:
-                return True
-    return False
-
-
-def the_offsets_of_the_group_are_not_told(state: State, setup: Setup) -> bool:
-    """An instance has to wait for a transaction with offsets of its group that is pending."""
-    if setup.grouped == 0 or state.leaders[OFFSETS].offsets == 0:
-        return False
-    asks = ProducerState.FETCHING if fetches(setup) else ProducerState.READY
-    for i in range(setup.instances):
-        if state.instances[i].state == asks and next_block(state, setup, i) < past_of_group(setup, i):
-            return True
-    return False
-
-
-def a_begun_transaction_lingers(state: State, setup: Setup) -> bool:
-    """A transaction has begun, and no instance knows of it: only a time-out can end it."""
-    for t in range(state.journal.count):
-        if is_left_alone(state, setup, t):
-            return True
-    return False
-
-
-def a_reader_restarts_within_a_delivery(state: State, setup: Setup) -> bool:
-    """A checkpoint was taken within the delivery of a transaction."""
-    for p in range(DATA):
-        if state.readers[p].saved_partly != NONE:
-            return True
-    return False
-
-
-def a_new_coordinator_carries_on(state: State, setup: Setup) -> bool:
-    """After a failover something is committed that was prepared before, and the checkpoint was not at the beginning."""
-    if state.budget.failovers == setup.budget.failovers or state.journal.checkpoint == 0:
-        return False
-    for t in range(1, state.journal.count):
-        if is_ended_everywhere(state, t, int(RecordKind.CONTROL_COMMITTED)):
-            return True
-    return False
-
-
-def a_message_is_cleaned_away(state: State, setup: Setup) -> bool:
-    """The log cleaner has removed a message of data that was committed."""
-    for p in range(DATA):
-        log = state.logs[p]
-        for offset in range(LOG):
-            if log.records[offset].is_cleaned and _is_for_good(state, log, offset):
-                return True
-    return False
-
-
-def a_producer_hears_that_it_failed(state: State, setup: Setup) -> bool:
-    """A producer that wanted a commit, or an abort, heard that its transaction is aborted."""
-    for t in range(TRANSACTIONS):
-        if state.told[t] == ABORTED:
-            return True
-    return False
-
-
-def plain_and_transactions_are_mixed(state: State, setup: Setup) -> bool:
-    """A partition has a plain message between two messages of transactions, and all are delivered."""
-    for p in range(DATA):
-        log = state.logs[p]
-        for offset in range(1, log.end - 1):
-            before, behind = log.records[offset - 1].kind, log.records[offset + 1].kind
-            is_between = before == RecordKind.PAYLOAD and behind == RecordKind.PAYLOAD
-            is_mixed = is_between and log.records[offset].kind == RecordKind.PLAIN
-            if is_mixed and state.readers[p].position == log.end and not is_pending(log, offset - 1):
-                return True
-    return False
 
 
 _SOURCE: Final = "Transactional Messaging in Kafka (2014); reference §10"
@@ -601,22 +362,5 @@ PROMISES: Final = (
     _promise("leads_to", readers_are_caught_up, "readers_catch_up"),
     _promise("leads_to", all_input_is_copied, "all_input_is_copied_some_time"),
     _promise("sometimes", all_input_is_copied, "everything_is_copied"),
-    _promise("sometimes", a_transaction_is_aborted),
-    _promise("sometimes", a_later_commit_is_delivered_first),
-    _promise("sometimes", a_message_overtakes_an_open_transaction),
-    _promise("sometimes", a_message_is_delivered_before_its_end),
-    _promise("sometimes", two_transactions_of_a_producer_are_open),
-    _promise("sometimes", an_instance_is_closed),
-    _promise("sometimes", two_instances_have_one_generation),
-    _promise("sometimes", everybody_is_closed),
-    _promise("sometimes", a_control_record_is_doubled),
-    _promise("sometimes", a_control_record_has_no_message),
-    _promise("sometimes", a_block_is_copied_anew),
-    _promise("sometimes", the_offsets_of_the_group_are_not_told),
-    _promise("sometimes", a_begun_transaction_lingers),
-    _promise("sometimes", a_reader_restarts_within_a_delivery),
-    _promise("sometimes", a_new_coordinator_carries_on),
-    _promise("sometimes", a_message_is_cleaned_away),
-    _promise("sometimes", a_producer_hears_that_it_failed),
-    _promise("sometimes", plain_and_transactions_are_mixed),
+    *(_promise("sometimes", each) for each in WITNESSES),
 )

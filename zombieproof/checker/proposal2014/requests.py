@@ -1,6 +1,7 @@
 """Requests of instances: which one is under way, and what comes of it at the coordinator or at a leader."""
 
 from zombieproof.checker.proposal2014.state import ABORTED, COMMITTED, LATE, Setup, State, Trail
+from zombieproof.model.fields import exchange
 from zombieproof.model.proposal2014.records import LOG, OFFSETS, PRODUCERS, Request
 from zombieproof.model.proposal2014.vocabulary import (
     Answer,
@@ -165,19 +166,10 @@ def is_left_alone(state: State, setup: Setup, t: int) -> bool:
 
 
 def keep_late(state: State, request: Request) -> bool:
-    """A request is under way on its own: False where there is no room for it."""
+    """A request is under way on its own, and no longer where it was: False where there is no room for it."""
     for place in range(LATE):
         late = state.late[place]
         if late.kind == RequestKind.NOTHING:
-            late.kind = request.kind
-            late.instance = request.instance
-            late.producer = request.producer
-            late.generation = request.generation
-            late.transaction = request.transaction
-            late.partitions = request.partitions
-            late.partition = request.partition
-            late.block = request.block
-            late.number = request.number
-            late.chosen = request.chosen
+            exchange(late, request)
             return True
     return False

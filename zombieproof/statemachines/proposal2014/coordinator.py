@@ -31,7 +31,6 @@ from zombieproof.model.proposal2014.records import (
     TRANSACTIONS,
     Coordinator,
     Journal,
-    KnownProducer,
     Request,
 )
 from zombieproof.model.proposal2014.rules import Rules
@@ -45,6 +44,7 @@ from zombieproof.model.proposal2014.vocabulary import (
 )
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.notes import MachineIndex, Notes, move
+from zombieproof.statemachines.proposal2014 import connections
 
 
 class Begins(NamedTuple):
@@ -126,7 +126,7 @@ def take_over(coordinator: Coordinator, journal: Journal, rules: Rules, notes: N
     if coordinator.state == JournalState.AT_END:
         coordinator.high_watermark = journal.end
     for producer in range(PRODUCERS):
-        _forget_producer(coordinator.known[producer])
+        connections.forget(coordinator.known[producer])
     for t in range(journal.count):
         transaction = coordinator.transactions[t]
         known = coordinator.known[journal.begun[t].producer]
@@ -161,27 +161,11 @@ def _hear(coordinator: Coordinator, journal: Journal, request: Request, rules: R
             if is_its and transaction.state == TransactionState.BEGUN:
                 _decide(coordinator, journal, t, int(TransactionEvent.PREPARE_ABORT), rules, notes)
     elif answer == Answer.DONE:
-        connect(known, int(request.instance), int(request.generation))
+        connections.connect(known, int(request.instance), int(request.generation))
         for t in range(journal.count):
             if is_fenced_by(coordinator.transactions[t], int(request.producer), int(request.generation), rules):
                 _decide(coordinator, journal, t, int(TransactionEvent.PREPARE_ABORT), rules, notes)
     return answer
-
-
-def connect(known: KnownProducer, instance: int, generation: int) -> None:
-    """An instance is heard with its generation."""
-    if generation > known.generation:
-        known.generation = generation
-        known.connected = instance + 1
-        known.closed = False
-    elif generation == known.generation and known.connected == 0:
-        known.connected = instance + 1
-
-
-def _forget_producer(known: KnownProducer) -> None:
-    known.generation = NONE
-    known.connected = 0
-    known.closed = False
 
 
 def _decide(coordinator: Coordinator, journal: Journal, t: int, event: int, rules: Rules, notes: Notes) -> None:
@@ -261,7 +245,7 @@ def _advance(coordinator: Coordinator, offset: int, producer: int, rules: Rules,
     coordinator.state = move(notes, MachineIndex.PROPOSAL2014_JOURNAL, int(coordinator.state), event)
     coordinator.high_watermark = offset + 1 if oldest == NONE else oldest
     if rules.generations_are_kept == 0 and not is_pending:
-        _forget_producer(coordinator.known[producer])
+        connections.forget(coordinator.known[producer])
     if rules.finished_are_remembered == 0:
         for t in range(TRANSACTIONS):
             transaction = coordinator.transactions[t]

@@ -19,7 +19,7 @@ from zombieproof.model.proposal2014.vocabulary import (
 )
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.notes import MachineIndex, Notes, move
-from zombieproof.statemachines.proposal2014.coordinator import connect
+from zombieproof.statemachines.proposal2014 import connections
 
 
 def append_payload(leader: Leader, log: Log, request: Request, rules: Rules, notes: Notes) -> int:
@@ -32,7 +32,7 @@ def append_payload(leader: Leader, log: Log, request: Request, rules: Rules, not
         known.closed = True
     if answer != Answer.DONE:
         return answer
-    connect(known, int(request.instance), int(request.generation))
+    connections.connect(known, int(request.instance), int(request.generation))
     pending.producer = request.producer
     record = log.records[log.end]
     record.kind = int(RecordKind.PAYLOAD)
@@ -63,11 +63,7 @@ def be_told(leader: Leader, t: int, producer: int, generation: int, notes: Notes
     """The coordinator says that a TxId has begun, and of which generation of its producerId it is."""
     leader.pending[t].producer = producer
     _move(leader, t, int(LeaderEvent.BE_TOLD), notes)
-    known = leader.known[producer]
-    if generation > known.generation:
-        known.generation = generation
-        known.connected = 0
-        known.closed = False
+    connections.hear_of(leader.known[producer], generation)
 
 
 def take_over(leader: Leader, log: Log, p: int, rules: Rules, notes: Notes) -> None:
@@ -78,9 +74,7 @@ def take_over(leader: Leader, log: Log, p: int, rules: Rules, notes: Notes) -> N
             _move(leader, t, int(LeaderEvent.FORGET), notes)
         leader.pending[t].producer = NONE
     for producer in range(PRODUCERS):
-        leader.known[producer].generation = NONE
-        leader.known[producer].connected = 0
-        leader.known[producer].closed = False
+        connections.forget(leader.known[producer])
     if rules.new_leaders_read_their_logs == 0:
         return
     for offset in range(log.end):
@@ -183,9 +177,7 @@ def _forget_generation(leader: Leader, producer: int) -> None:
         if leader.pending[t].state == LeaderState.PENDING and leader.pending[t].producer == producer:
             return
     if producer != NONE:
-        leader.known[producer].generation = NONE
-        leader.known[producer].connected = 0
-        leader.known[producer].closed = False
+        connections.forget(leader.known[producer])
 
 
 def _move(leader: Leader, t: int, event: int, notes: Notes) -> None:
