@@ -100,24 +100,24 @@ _STOPS = "cleaning_stops_at_watermark"
 _GENERATIONS = "no_older_generation_appends_behind_a_newer_one"
 
 _BOTH = (
-    "as documented; the text's own answer to two first starts: both find no generation, and both are closed. Kafka's "
-    "coordinator hands out epochs, so that one of two goes on (KIP-98)."
+    "as documented; the text's own answer to two first starts: both find no generation, and both are closed; Kafka's "
+    "coordinator hands out epochs, so that one of two goes on (KIP-98)"
 )
 _AGAIN = (
     "as documented; who starts both again finds one stored generation for both, and takes the same next one: they "
-    "close each other as often as they start at the same time, here twice."
+    "close each other as often as they start at the same time, here twice"
 )
 _CONNECTIONS = (
     "as documented; whom a coordinator and a leader have admitted is in no log: where both are new, the second of two "
-    "processes with one generation is taken for the first, and joins its transaction."
+    "processes with one generation is taken for the first, and joins its transaction"
 )
 _BEHIND = (
     "as documented, and more; a reader that has read a message of a transaction, and comes to its control "
-    "record when both are cleaned away, holds the message for ever, and restarts before it for ever."
+    "record when both are cleaned away, holds the message for ever, and restarts before it for ever"
 )
 _BY_OFFSET = (
     "by design; the cleaner goes by offsets and readers by commits: of two transactions that overlap, the one that is "
-    "delivered last may be cleaned away for the other. In Kafka both go by offsets."
+    "delivered last may be cleaned away for the other; in Kafka both go by offsets"
 )
 
 
