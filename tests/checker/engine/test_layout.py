@@ -52,6 +52,13 @@ def test_records_and_arrays_nest_without_padding_and_the_whole_is_padded_to_word
     assert dtype_of(Heap)["grains"].base == layout_of(Grain).dtype
 
 
+@pytest.mark.parametrize(("grains", "size"), [(82, 504), (83, 512), (84, 576), (94, 576), (95, 640)])
+def test_a_long_record_is_padded_to_lines_of_the_cache(grains: int, size: int) -> None:
+    layout = layout_of(Heap, {(Heap, "grains"): grains})
+    assert layout.dtype.itemsize == 11 + 6 * grains
+    assert layout.padded.itemsize == dtype_of(Heap, {(Heap, "grains"): grains}).itemsize == size
+
+
 def test_a_model_may_choose_other_lengths_and_widths() -> None:
     sizes: dict[tuple[type, str], Any] = {(Heap, "grains"): 5, (Grain, "colour"): "i2", (Heap, "marks"): (1, "i8")}
     assert dtype_of(Heap, sizes)["grains"].shape == (5,)

@@ -8,9 +8,11 @@ parts it needs.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import llvmlite.binding as llvm
 import numba
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
@@ -24,6 +26,9 @@ _COMMON: Final[dict[str, Any]] = {
     "no_cfunc_wrapper": True,
     "_nrt": False,  # records and the arrays in them never own memory
 }
+_THRESHOLD: Final = 2_000
+_USUAL_THRESHOLD: Final = 225
+"""What LLVM inlines at most, in its own measure: here, and untold (`-inline-threshold`)."""
 # Closures, context managers, exceptions, array expressions, literal loops: lowering refuses them, kernels lack them.
 _IDLE_PASSES: Final = frozenset(
     {
@@ -101,8 +106,25 @@ class Whole(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # Numba is un
         for one in self._final_module.functions:
             if not one.is_declaration and one.name not in self._entries:
                 one.linkage = "internal"
-        passes, builder = self._codegen._module_pass_manager()  # noqa: SLF001  # as Numba's own does, at the end
+        with _inlining(_THRESHOLD):
+            passes, builder = self._codegen._module_pass_manager()  # noqa: SLF001  # as Numba's own does, at the end
         passes.run(self._final_module, builder)
+
+
+@contextlib.contextmanager
+def _inlining(threshold: int) -> Iterator[None]:
+    """LLVM inlines what costs at most so much, also where it believes that a call is rare.
+
+    Untold it believes that of most of what a step does: a call stands behind several conditions, of which each is taken
+    to hold as often as not. A tuning option of the passes would leave such calls as they are; this one does not, but is
+    an option of the whole process, read where passes are made. So it is set back then, under Numba's compiler lock.
+    What others compile later is inlined up to LLVM's usual measure, in rare calls too: unset it cannot be.
+    """
+    llvm.set_option("zombieproof", f"--inline-threshold={threshold}")
+    try:
+        yield
+    finally:
+        llvm.set_option("zombieproof", f"--inline-threshold={_USUAL_THRESHOLD}")
 
 
 def _callees_first(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:

@@ -2,8 +2,8 @@
 
 A record class is a slotted dataclass of integers, flags, records and lists of fixed length (see
 `zombieproof.model.fields`). An integer is one signed byte unless its field says otherwise, and so is a flag, which is 0
-or 1 there. Nothing is aligned, and only the outermost record is padded (with zeros, to a multiple of eight bytes) so
-that it can be copied, compared and hashed word by word.
+or 1 there. Nothing is aligned, and only the outermost record is padded (with zeros, to a multiple of eight bytes, or of
+64 where it is long) so that it can be copied, compared and hashed word by word.
 
 A model may need other sizes than the class declares, e.g. longer logs: `Sizes` maps (record class, field name) to a
 length, a width, or both, and has to be given to every function that is to agree with it.
@@ -28,6 +28,10 @@ Size = int | str | tuple[int, str]
 Sizes = Mapping[tuple[type, str], Size]
 
 WORD_BYTES: Final = 8
+LINE_BYTES: Final = 64
+"""A line of the processor's caches."""
+LONG_BYTES: Final = 512
+"""A record of more begins with a line and ends with one, so that of its vectors of 64 bytes none lies in two."""
 _CODES: Final = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q"}
 
 
@@ -208,7 +212,7 @@ def _layout_of(record: type, sizes: frozenset[tuple[tuple[type, str], Size]]) ->
 
 
 def dtype_of(record: type, sizes: Sizes | None = None) -> np.dtype[np.void]:
-    """Return the dtype of a record: packed fields, itemsize padded to a multiple of eight."""
+    """Return the dtype of a record: packed fields, itemsize padded to a multiple of eight, or of `LINE_BYTES`."""
     return layout_of(record, sizes).padded
 
 
@@ -278,11 +282,12 @@ def _described(member: Member) -> tuple[Any, ...]:
 def _padded(dtype: np.dtype[np.void]) -> np.dtype[np.void]:
     names = list(dtype.names or ())
     fields: Any = dtype.fields
+    unit = LINE_BYTES if dtype.itemsize > LONG_BYTES else WORD_BYTES
     return np.dtype(
         {
             "names": names,
             "formats": [fields[name][0] for name in names],
             "offsets": [fields[name][1] for name in names],
-            "itemsize": -(-dtype.itemsize // WORD_BYTES) * WORD_BYTES,
+            "itemsize": -(-dtype.itemsize // unit) * unit,
         }
     )

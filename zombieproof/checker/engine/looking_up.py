@@ -13,7 +13,9 @@ from zombieproof.checker.engine.intrinsics import look_up, prefetch, trailing_ze
 from zombieproof.checker.engine.places import BUCKET, FRESH, POSITION, QUEUED, RECENT, REGION_BITS
 
 REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
-AHEAD: Final = 24
+AHEAD: Final = 32
+NEAR: Final = 12
+"""How many candidates before its turn the bucket of one is asked for, and looked at for a second one."""
 HALF: Final = np.uint64((1 << 32) - 1)
 HALF_BITS: Final = np.uint64(32)
 _NONE = np.uint64(0)
@@ -48,17 +50,26 @@ def next_bucket(bucket: Any, width: Any) -> Any:
 
 
 def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
-    """Mark what is new of the candidates in `order`; False where a region has to grow first."""
+    """Mark what is new of the candidates in `order`; False where a region has to grow first.
+
+    A bucket that is full of others leads to the next: that is asked for as soon as the first one is there.
+    """
     found = tally[QUEUED]
     width = np.uint64(table.shape[1])
     limit = table.shape[1] * 13 // 16
     position = tally[POSITION]
-    ready = position
+    ready = near = position
     while position < found:
         while ready < found and ready < position + AHEAD:
             mark = out.prints[np.uint64(out.order[np.uint64(ready)])]
             prefetch(table, mark >> REGION_SHIFT, home_of(mark, width))
             ready += 1
+        while near < found and near < position + NEAR:
+            mark = out.prints[np.uint64(out.order[np.uint64(near)])]
+            bucket = home_of(mark, width)
+            if look_up(table, mark >> REGION_SHIFT, bucket, mark) == 0:
+                prefetch(table, mark >> REGION_SHIFT, next_bucket(bucket, width))
+            near += 1
         candidate = np.uint64(out.order[np.uint64(position)])
         mark = out.prints[candidate]
         region = mark >> REGION_SHIFT

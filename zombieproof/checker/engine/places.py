@@ -173,6 +173,6 @@ MOST_SEED: Final = (1 << 32) - 1  # of random walks
 
 REGION_BITS: Final = 6
 REGIONS: Final = 1 << REGION_BITS
-RECENT: Final = 1 << 12  # fingerprints
+RECENT: Final = 1 << 14  # fingerprints
 BUCKET: Final = 8  # slots of the table that are compared at once: a cache line
 MOST_THREADS: Final = 64

@@ -233,6 +233,11 @@ _ANY = range(len(ACTIONS))
 BITS: tuple[tuple[int, ...], ...] = tuple(tuple(_bits(part, (kind,), _ANY) for kind in Action) for part in _PARTS)
 """Part, kind -> the actions of the kind from 64 * part on, as bits."""
 
+AT_MESSAGES: tuple[int, ...] = tuple(
+    _bits(part, range(Action.DELIVER, Action.UNKNOWN_APPEND + 1), _ANY) for part in _PARTS
+)
+"""Part -> what can happen to messages in every scenario, from 64 * part on, as bits."""
+
 DELIVERIES = _bits_at((Action.DELIVER,), MESSAGES)
 """Part, slot -> that the message there arrives."""
 

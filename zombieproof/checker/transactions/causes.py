@@ -8,6 +8,7 @@ from zombieproof.checker.transactions.action_kinds import (
     AT_APPENDS,
     AT_BLOCKS,
     AT_CONTROLLER,
+    AT_MESSAGES,
     BITS,
     DELIVERIES,
     DOUBLINGS,
@@ -184,6 +185,8 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
 def _steps(state: State, setup: Setup, part: int) -> int:
     """What the clients may do that do not have to wait."""
     steps = BITS[part][Action.STEP] | _if(has_cause(state, Action.ABORT_INSTEAD, setup), Action.ABORT_INSTEAD, part)
+    if steps == 0:
+        return 0
     found = 0
     for c in range(CLIENTS):
         if setup.budget.ends_timed_out > 0 or client_actions.may_go_on(setup, state.clients[c], c):
@@ -193,6 +196,8 @@ def _steps(state: State, setup: Setup, part: int) -> int:
 
 def _at_messages(state: State, setup: Setup, part: int) -> int:
     """What can happen to each message: it arrives; some faults only where somebody waits for the answer."""
+    if AT_MESSAGES[part] == 0 and state.budget.refused == 0:
+        return 0
     faults = _if(has_cause(state, Action.LOSE_ANSWER, setup), Action.LOSE_ANSWER, part)
     faults |= _if(has_cause(state, Action.UNKNOWN_APPEND, setup), Action.UNKNOWN_APPEND, part)
     faults |= _if(has_cause(state, Action.REFUSE, setup), Action.REFUSE, part)

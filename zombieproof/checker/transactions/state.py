@@ -280,7 +280,6 @@ class State:
     clients: list[Client] = array(Client, CLIENTS)
     nodes: list[Node] = array(Node, NODES)
     durable: list[Transaction] = array(Transaction, IDS)
-    partitions: list[Partition] = array(Partition, PARTITIONS)
     group: Group = field(default_factory=Group)
     readers: list[Reader] = array(Reader, READERS)
     ghost: Ghost = field(default_factory=Ghost)
@@ -290,6 +289,7 @@ class State:
     next_producer_id: int = 0
     next_block: int = 0
     overflow: int = 0
+    partitions: list[Partition] = array(Partition, PARTITIONS)
     appends: list[UnderWay] = array(UnderWay, 0)
     lanes: list[Lane] = array(Lane, 0)
     blocks: list[ProducerIdBlocks] = array(ProducerIdBlocks, 0)
