@@ -23,21 +23,17 @@ def seldom(numbers: Any) -> None:
 
 
 def is_a_call(monkeypatch: pytest.MonkeyPatch, threshold: int) -> bool:
-    """Whether what two places call behind five conditions each is a function in the machine code."""
-    monkeypatch.setattr(compilation, "_THRESHOLD", threshold)
+    """Whether what two places call behind six conditions each is a function in the machine code."""
+    monkeypatch.setattr(compilation, "_INLINE_THRESHOLD", threshold)
     seldom_called = part(seldom, checked=False)
 
     def often(numbers: Any) -> None:
         for i in range(100):
-            if numbers[0] > i:  # noqa: SIM102  # as many branches as conditions
-                if numbers[1] > i:  # noqa: SIM102
-                    if numbers[2] > i:  # noqa: SIM102
-                        if numbers[3] > i:  # noqa: SIM102
-                            if numbers[4] > i:
-                                if numbers[5] > i:
-                                    seldom_called(numbers)
-                                if numbers[6] > i:
-                                    seldom_called(numbers)
+            if numbers[0] > i and numbers[1] > i and numbers[2] > i and numbers[3] > i and numbers[4] > i:
+                if numbers[5] > i:
+                    seldom_called(numbers)
+                if numbers[6] > i:
+                    seldom_called(numbers)
             numbers[7] += 1
 
     dispatcher = entry(often, no_cpython_wrapper=True)
@@ -47,13 +43,13 @@ def is_a_call(monkeypatch: pytest.MonkeyPatch, threshold: int) -> bool:
 
 
 def test_what_is_called_behind_several_conditions_is_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not is_a_call(monkeypatch, compilation._THRESHOLD)
+    assert not is_a_call(monkeypatch, compilation._INLINE_THRESHOLD)
     assert is_a_call(monkeypatch, 1)
 
 
 def test_the_measure_is_set_back_when_the_passes_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(llvm, "set_option", lambda _name, option: said.append(option))
-    with pytest.raises(KeyError), compilation._inlining(1234):
+    with pytest.raises(KeyError), compilation._inlining_up_to(1234):
         raise KeyError
     assert said == ["--inline-threshold=1234", "--inline-threshold=225"]

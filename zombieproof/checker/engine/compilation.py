@@ -26,9 +26,9 @@ _COMMON: Final[dict[str, Any]] = {
     "no_cfunc_wrapper": True,
     "_nrt": False,  # records and the arrays in them never own memory
 }
-_THRESHOLD: Final = 2_000
-_USUAL_THRESHOLD: Final = 225
-"""What LLVM inlines at most, in its own measure: here, and untold (`-inline-threshold`)."""
+_INLINE_THRESHOLD: Final = 2_000
+"""What a call that LLVM inlines may cost, in its own measure: more makes exploring faster, and compiling slower."""
+_USUAL_INLINE_THRESHOLD: Final = 225
 # Closures, context managers, exceptions, array expressions, literal loops: lowering refuses them, kernels lack them.
 _IDLE_PASSES: Final = frozenset(
     {
@@ -106,13 +106,13 @@ class Whole(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # Numba is un
         for one in self._final_module.functions:
             if not one.is_declaration and one.name not in self._entries:
                 one.linkage = "internal"
-        with _inlining(_THRESHOLD):
+        with _inlining_up_to(_INLINE_THRESHOLD):
             passes, builder = self._codegen._module_pass_manager()  # noqa: SLF001  # as Numba's own does, at the end
         passes.run(self._final_module, builder)
 
 
 @contextlib.contextmanager
-def _inlining(threshold: int) -> Iterator[None]:
+def _inlining_up_to(threshold: int) -> Iterator[None]:
     """LLVM inlines what costs at most so much, also where it believes that a call is rare.
 
     Untold it believes that of most of what a step does: a call stands behind several conditions, of which each is taken
@@ -124,7 +124,7 @@ def _inlining(threshold: int) -> Iterator[None]:
     try:
         yield
     finally:
-        llvm.set_option("zombieproof", f"--inline-threshold={_USUAL_THRESHOLD}")
+        llvm.set_option("zombieproof", f"--inline-threshold={_USUAL_INLINE_THRESHOLD}")
 
 
 def _callees_first(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:

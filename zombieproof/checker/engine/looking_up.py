@@ -14,8 +14,9 @@ from zombieproof.checker.engine.places import BUCKET, FRESH, POSITION, QUEUED, R
 
 REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
 AHEAD: Final = 32
+"""So many candidates before its turn the bucket of one is asked for."""
 NEAR: Final = 12
-"""How many candidates before its turn the bucket of one is asked for, and looked at for a second one."""
+"""So many before its turn the bucket is there: where it is full of others, the next one is asked for."""
 HALF: Final = np.uint64((1 << 32) - 1)
 HALF_BITS: Final = np.uint64(32)
 _NONE = np.uint64(0)
@@ -50,10 +51,7 @@ def next_bucket(bucket: Any, width: Any) -> Any:
 
 
 def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
-    """Mark what is new of the candidates in `order`; False where a region has to grow first.
-
-    A bucket that is full of others leads to the next: that is asked for as soon as the first one is there.
-    """
+    """Mark what is new of the candidates in `order`; False where a region has to grow first."""
     found = tally[QUEUED]
     width = np.uint64(table.shape[1])
     limit = table.shape[1] * 13 // 16

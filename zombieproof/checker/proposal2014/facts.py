@@ -4,16 +4,8 @@ A TxId is committed where PREPARE_COMMIT is in the journal.
 """
 
 from zombieproof.checker.proposal2014.state import Setup, State
-from zombieproof.model.proposal2014.records import (
-    PARTITIONS,
-    Journal,
-    Log,
-)
-from zombieproof.model.proposal2014.vocabulary import (
-    ProducerState,
-    RecordKind,
-    TransactionEvent,
-)
+from zombieproof.model.proposal2014.records import PARTITIONS, Journal, Log
+from zombieproof.model.proposal2014.vocabulary import ProducerState, RecordKind, TransactionEvent
 from zombieproof.model.vocabulary import NONE
 
 

@@ -271,6 +271,8 @@ class Replica:
 class State:
     """Everything. `appends` and what stands behind it have room only in the model that is about them.
 
+    `partitions` stand behind the rest: in most words there nothing changes in a step, and changes are looked for in 64
+    words at a time.
     Where more travels there is room for `MORE_PRODUCER_IDS`, elsewhere for `PRODUCER_IDS`.
     `next_block` is what the controller knows of the next block, `recorded` what its log says, if it may change.
     `replicated` is where that ends in the offsets log which all replicas have, where commits take their time.
