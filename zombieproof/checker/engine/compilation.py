@@ -16,8 +16,11 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
+from numba.core.typed_passes import NativeLowering
 
+from zombieproof.checker.engine.emission import Emission
 from zombieproof.checker.engine.native import Code
+from zombieproof.checker.engine.remembering import forget, remembering
 
 _COMMON: Final[dict[str, Any]] = {
     "nopython": True,
@@ -30,6 +33,7 @@ _INLINE_THRESHOLD: Final = 2_000
 """What a call that LLVM inlines may cost, in its own measure: more makes exploring faster, and compiling slower."""
 _USUAL_INLINE_THRESHOLD: Final = 225
 # Closures, context managers, exceptions, array expressions, literal loops: lowering refuses them, kernels lack them.
+# And the last three: what was not supported was refused before, nothing is released, nobody reads the types.
 _IDLE_PASSES: Final = frozenset(
     {
         "WithLifting",
@@ -45,6 +49,9 @@ _IDLE_PASSES: Final = frozenset(
         "InlineOverloads",
         "NopythonRewrites",
         "DumpParforDiagnostics",
+        "NoPythonSupportedFeatureValidation",
+        "IRLegalization",
+        "AnnotateTypes",
     }
 )
 
@@ -79,6 +86,10 @@ class Part(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # Numba is unt
         """Return what takes the place of the code generator after lowering."""
         return _NoEnvironments
 
+    def module(self) -> llvm.ModuleRef:
+        """Return a copy of its module, to be linked into another one."""
+        return self._final_module.clone()
+
     def needs(self) -> list[Any]:
         """Return the libraries that this part calls."""
         return list(self._linking_libraries)
@@ -90,11 +101,14 @@ class Whole(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # Numba is un
     def finalize(self) -> None:
         """Link the parts that parts need, then go on as Numba does."""
         self._entries = {one.name for one in self._final_module.functions if not one.is_declaration}
-        libraries = list(_callees_first(list(self._linking_libraries), set()))
+        libraries = list(_all_needed(list(self._linking_libraries), set()))
+        parts = [library for library in libraries if isinstance(library, Part)]
         self._linking_libraries.clear()
-        for library in reversed(libraries):
-            # Callers first: LLVM does not link a part to which nothing refers yet.
-            self.add_linking_library(library)
+        for library in libraries:
+            if not isinstance(library, Part):
+                self.add_linking_library(library)
+        if parts:
+            self._final_module.link_in(_linked([part.module() for part in parts]))
         super().finalize()
 
     def _optimize_final_module(self) -> None:
@@ -127,13 +141,22 @@ def _inlining_up_to(threshold: int) -> Iterator[None]:
         llvm.set_option("zombieproof", f"--inline-threshold={_USUAL_INLINE_THRESHOLD}")
 
 
-def _callees_first(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:
+def _all_needed(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:
     for library in libraries:
         if library not in seen:
             seen.add(library)
             if isinstance(library, Part):
-                yield from _callees_first(library.needs(), seen)
+                yield from _all_needed(library.needs(), seen)
             yield library
+
+
+def _linked(modules: list[llvm.ModuleRef]) -> llvm.ModuleRef:
+    """Link modules, two and two: LLVM goes through all that a module holds already whenever it links one more."""
+    while len(modules) > 1:
+        for one, other in zip(modules[::2], modules[1::2], strict=False):
+            one.link_in(other)
+        modules = modules[::2]
+    return modules[0]
 
 
 class _Flags(compiler.Flags):  # type: ignore[misc, unused-ignore]  # Numba is untyped
@@ -172,7 +195,8 @@ class _PartCompiler(compiler.Compiler):  # type: ignore[misc, unused-ignore]  # 
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline."""
         pipeline = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.passes = [step for step in pipeline.passes if step[0].__name__ not in _IDLE_PASSES]
+        needed = [step for step in pipeline.passes if step[0].__name__ not in _IDLE_PASSES]
+        pipeline.passes = [(Emission, why) if step is NativeLowering else (step, why) for step, why in needed]
         pipeline.finalize()
         return [pipeline]
 
@@ -182,6 +206,7 @@ class _PartCompiler(compiler.Compiler):  # type: ignore[misc, unused-ignore]  # 
         self.state.library.enable_object_caching()
         self.state.flags = _Flags(self.state.flags)
         self.state.args = _Arguments(self.state.args)
+        self.state.typingctx = remembering(self.state.typingctx)
         return super().compile_extra(func)
 
 
@@ -210,7 +235,10 @@ def machine_code(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Co
         numba.core.errors.NumbaError: it cannot be compiled.
     """
     dispatcher = entry(function, no_cpython_wrapper=True)
-    dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
+    try:
+        dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
+    finally:
+        forget()
     [made] = dispatcher.overloads.values()
     gives = numba.types.unliteral(made.signature.return_type)
     assert gives in (numba.int64, numba.none)

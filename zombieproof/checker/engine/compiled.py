@@ -40,6 +40,8 @@ _SOURCES: Final = (
     "intrinsics",
     "coverage",
     "compilation",
+    "emission",
+    "remembering",
     "lowering",
     "rewriting",
     "folding",
