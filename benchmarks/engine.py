@@ -1,6 +1,6 @@
 """The engine of the checker beside others on one graph: distinct states for each second of user CPU, as ratios.
 
-    python benchmarks/engine.py [--managers 9] [--rounds 3] [--only NAME ...] [--large] [--write FILE]
+    python benchmarks/engine.py [--managers 9] [--rounds 3] [--only NAME ...] [--large] [--earlier DIR] [--write FILE]
     python benchmarks/engine.py --profile zombie_takeover
 
 The graph is two-phase commit with N resource managers. The peers' sources are our own and lie beside this file, in
@@ -10,8 +10,11 @@ to report the number of states that the graph has, or else its row is an error, 
 command as users run it, a whole process with its start, from a warm cache. Peers are compiled first, optimised, and
 that is not counted. All take turns in each round; medians are printed, with the spread. Bytes of a state are those of
 the whole process at its peak, divided by all states. The protocol itself is only ours: `zombie_takeover`, and with
-``--large`` the same with bounds that make it many times larger. For a first look: ``--managers 7 --rounds 1
---peers``.
+``--large`` the same with bounds that make it many times larger. A last table says what it takes to compile a model,
+with an empty cache. For a first look: ``--managers 7 --rounds 1 --peers``.
+
+``--earlier DIR``: a clone of this program at an earlier commit, set up by `make .venv/ready`; it takes its turns on
+the same graphs, with its own defaults, and ratios to it are printed.
 
 Needed for peers: gcc; spin and gcc; cargo; java, and TLC's classes in TLC_CLASSPATH (tla2tools.jar). What is missing
 is named as missing. ``--profile`` says where the time of one exploration goes (``python benchmarks/engine_profile.py
@@ -39,12 +42,16 @@ SOURCES = Path(__file__).parent / "two_phase_commit"
 DISTINCT = {4: 1_568, 5: 8_832, 6: 50_816, 7: 296_448, 8: 1_745_408, 9: 10_340_352}
 """Resource managers -> distinct states, as published for TLC's TwoPhase and pinned by the tests of the engine."""
 PROGRAM = "import sys; from zombieproof.cli import main; sys.exit(main())"
+EARLIER = "zombieproof as it was"
 SPIN = "Spin, depth first"
 TLC = "TLC, breadth first"
 PLAIN_C = "C by hand"
 TAKEOVER = 7_506_469
-LARGE = "lost=2,doubled=2"
+LARGE = "lost=4"
+LEAST = "lost=0,doubled=0,doubled_batches=0,late=0,crashes=0"
 _LARGE_GRAPH = f"zombie_takeover, {LARGE}, one round"
+_COMPILING = "Compiling the model of zombie_takeover"
+_COLD = ("check", "zombie_takeover", "--json", "--bounds", LEAST)
 
 
 class Wrong(Exception):
@@ -204,13 +211,51 @@ def ours(name: str, scenario: str, bounds: str, *options: str) -> Subject:
     """The command of this program; it is run once before, with the same compiled model, so that its cache is warm."""
 
     def make(folder: Path) -> list[str]:
-        command = [sys.executable, "-c", PROGRAM, "check", scenario, "--json"]
-        least = bounds if scenario == "two_phase_commit" else "lost=0,doubled=0,doubled_batches=0,late=0,crashes=0"
-        warming = [*command, "--bounds", least, *options]
-        subprocess.run(warming, cwd=folder, stdout=subprocess.DEVNULL, env=_environment(), check=False)
-        return [*command, *(["--bounds", bounds] if bounds else []), *options]
+        return _warmed([sys.executable, "-c", PROGRAM], scenario, bounds, options, folder)
 
     return Subject(f"zombieproof, {name}", make, _ours)
+
+
+def as_it_was(directory: Path, scenario: str, bounds: str) -> Subject:
+    """The command of an earlier commit, with its own defaults; its cache is warm too."""
+    return Subject(EARLIER, lambda folder: _warmed(_command_in(directory), scenario, bounds, (), folder), _ours)
+
+
+def _warmed(program: list[str], scenario: str, bounds: str, options: tuple[str, ...], folder: Path) -> list[str]:
+    command = [*program, "check", scenario, "--json"]
+    least = bounds if scenario == "two_phase_commit" else LEAST
+    warming = [*command, "--bounds", least, *options]
+    subprocess.run(warming, cwd=folder, stdout=subprocess.DEVNULL, env=_environment(), check=False)
+    return [*command, *(["--bounds", bounds] if bounds else []), *options]
+
+
+def _command_in(directory: Path) -> list[str]:
+    python = directory.resolve() / ".venv" / "bin" / "python"
+    if not python.exists():
+        raise Missing(f"{directory} is not set up: run `make .venv/ready` there")
+    return [tool("env"), f"PYTHONPATH={directory.resolve()}", str(python), "-c", PROGRAM]
+
+
+def commit_in(directory: Path | None) -> str:
+    """Which commit a clone is at."""
+    if directory is None:
+        return ""
+    asked = [tool("git"), "-C", str(directory), "log", "-1", "--format=commit %h of %cs, with its own defaults"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def compiling(directory: Path | None) -> list[Subject]:
+    """What compiles a model, with a cache of its own that is empty each time, and explores the few states of it."""
+
+    def cold(program: list[str]) -> list[str]:
+        # The folder is made and removed by the shell that runs the command, each time anew.
+        kept = "cache=$(mktemp -d) && trap 'rm -rf \"$cache\"' EXIT"
+        there = 'XDG_CACHE_HOME="$cache" ZOMBIEPROOF_CACHE_DIR="$cache" "$@"'
+        return [tool("sh"), "-c", f"{kept} && {there}", "sh", *program, *_COLD]
+
+    now = [Subject("zombieproof, as shipped", lambda _: cold([sys.executable, "-c", PROGRAM]), _ours)]
+    before = [Subject(EARLIER, lambda _: cold(_command_in(directory)), _ours)] if directory else []
+    return [*now, *before]
 
 
 def _environment() -> dict[str, str]:
@@ -297,7 +342,7 @@ def measure(subjects: Sequence[Subject], distinct: int | None, rounds: int, fold
                 faults[each.name] = f"error: {why}"
                 continue
             runs[each.name].append(spent)
-            print(f"round {turn + 1}: {each.name}: {spent.rate(found):.2f} M/CPU s", flush=True)
+            print(f"round {turn + 1}: {each.name}: {spent.cpu:.2f} CPU s, {spent.rate(found):.2f} M/CPU s", flush=True)
     return [
         Row(each.name, fault=faults[each.name])
         if each.name in faults
@@ -315,6 +360,7 @@ TITLES = (
     "of Spin:",
     "of C:",
     "of TLC:",
+    "of earlier:",
     "seconds:",
     "most MiB:",
     "bytes/state:",
@@ -331,7 +377,7 @@ def rows_of(rows: Sequence[Row]) -> list[tuple[str, ...]]:
             f"{statistics.median(run.user for run in row.runs):.2f}",
             f"{row.rate:.2f}",
             f"{row.rates[0]:.2f}-{row.rates[-1]:.2f}",
-            *(f"{row.rate / rates[base]:.2f}" if base in rates else "" for base in (SPIN, PLAIN_C, TLC)),
+            *(f"{row.rate / rates[base]:.2f}" if base in rates else "" for base in (SPIN, PLAIN_C, TLC, EARLIER)),
             f"{statistics.median(run.seconds for run in row.runs):.2f}",
             f"{(peak := max(run.peak_mib for run in row.runs)):,.0f}",
             f"{peak * 2**20 / row.distinct:,.0f}",
@@ -342,20 +388,49 @@ def rows_of(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     ]
 
 
-COMMAND = "python benchmarks/engine.py --write docs/engine-speed.md"
+COMPILING_TITLES = ("who", "user CPU s:", "all CPU s:", "spread:", "all, of earlier:", "most MiB:")
+
+
+def rows_of_compiling(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """The cells of the table on compiling: CPU seconds, and how many times those of the earlier commit."""
+    took = {row.name: statistics.median(run.cpu for run in row.runs) for row in rows if row.runs}
+    return [
+        (
+            row.name,
+            f"{statistics.median(run.user for run in row.runs):.2f}",
+            f"{took[row.name]:.2f}",
+            f"{min(run.cpu for run in row.runs):.2f}-{max(run.cpu for run in row.runs):.2f}",
+            f"{took[row.name] / took[EARLIER]:.2f}" if EARLIER in took else "",
+            f"{max(run.peak_mib for run in row.runs):,.0f}",
+        )
+        if row.runs
+        else (row.name, row.fault, *[""] * (len(COMPILING_TITLES) - 2))
+        for row in rows
+    ]
+
+
+def table_of(graph: str, rows: Sequence[Row]) -> str:
+    """The table of a graph, or of compiling."""
+    if graph == _COMPILING:
+        return table(COMPILING_TITLES, rows_of_compiling(rows))
+    return table(TITLES, rows_of(rows))
+
+
+COMMAND = "python benchmarks/engine.py --large --earlier DIR --write docs/engine-speed.md"
 HEAD = f"""<!-- Generated by `{COMMAND}`. -->
 # How fast the checker's engine is
 
 Distinct states for each second of user CPU, beside other checkers on the same graph and beside C by hand; whole
 processes in turns on one machine. What is measured, and how, says `python benchmarks/engine.py --help`; the peers'
-sources lie in `benchmarks/two_phase_commit/`. Aim: five times Spin on two-phase commit.
+sources lie in `benchmarks/two_phase_commit/`. Aims: five times Spin on two-phase commit, and three times what this
+program did at an earlier commit.
 """
 
 
-def page(found: dict[str, list[Row]], rounds: int, machine: str) -> str:
-    """The results as a page."""
-    parts = [HEAD, f"\n{rounds} rounds, medians. {machine}.\n"]
-    parts += [f"\n## {name}\n\n{table(TITLES, rows_of(rows))}" for name, rows in found.items()]
+def page(found: dict[str, list[Row]], rounds: int, machine: str, earlier: str) -> str:
+    """The results as a page; `earlier` says which commit is meant by that, if any."""
+    parts = [HEAD, f"\n{rounds} rounds, medians. {machine}.{earlier and f' {EARLIER}: {earlier}.'}\n"]
+    parts += [f"\n## {name}\n\n{table_of(name, rows)}" for name, rows in found.items()]
     return "".join(parts)
 
 
@@ -369,6 +444,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", default=[""], help="whoever's name contains one of these words")
     parser.add_argument("--peers", action="store_true", help="two-phase commit alone")
     parser.add_argument("--large", action="store_true", help=f"zombie_takeover with {LARGE} as well: it takes long")
+    parser.add_argument("--earlier", type=Path, metavar="DIR", help="an earlier commit, set up there, takes its turns")
     parser.add_argument("--profile", metavar="SCENARIO", help="where the time of a scenario goes, and nothing else")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables as a page of Markdown as well")
     return parser
@@ -380,13 +456,21 @@ Graphs = dict[str, tuple[list[Subject], int | None]]
 
 def graphs_of(asked: argparse.Namespace) -> Graphs:
     """Everybody who was chosen, on each graph that was; a graph of nobody is left out."""
-    graphs: Graphs = {
-        f"Two-phase commit, N = {asked.managers}": (on_two_phase_commit(asked.managers), DISTINCT[asked.managers])
-    }
+
+    def before(scenario: str, bounds: str) -> list[Subject]:
+        return [as_it_was(asked.earlier, scenario, bounds)] if asked.earlier else []
+
+    managers = f"n={asked.managers}"
+    on_commit = [*on_two_phase_commit(asked.managers), *before("two_phase_commit", managers)]
+    graphs: Graphs = {f"Two-phase commit, N = {asked.managers}": (on_commit, DISTINCT[asked.managers])}
     if not asked.peers:
-        graphs["zombie_takeover"] = (ours_in_each_way("zombie_takeover", ""), TAKEOVER)
+        on_takeover = [*ours_in_each_way("zombie_takeover", ""), *before("zombie_takeover", "")]
+        graphs["zombie_takeover"] = (on_takeover, TAKEOVER)
     if asked.large:
-        graphs[_LARGE_GRAPH] = ([ours("as shipped", "zombie_takeover", LARGE)], None)
+        on_large = [*ours_in_each_way("zombie_takeover", LARGE), *before("zombie_takeover", LARGE)]
+        graphs[_LARGE_GRAPH] = (on_large, None)
+    if not asked.peers:
+        graphs[_COMPILING] = (compiling(asked.earlier), None)
     words = [word.lower() for word in asked.only]
     chosen = {
         graph: ([each for each in subjects if any(word in each.name.lower() for word in words)], distinct)
@@ -416,9 +500,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rounds = 1 if graph == _LARGE_GRAPH else asked.rounds
             found[graph] = measure(subjects, distinct, rounds, Path(name) / str(number))
     for graph, rows in found.items():
-        print(f"\n{graph}\n{table(TITLES, rows_of(rows))}")
+        print(f"\n{graph}\n{table_of(graph, rows)}")
     if asked.write is not None:
-        print(f"written: {write_page(asked.write, page(found, asked.rounds, machine))}")
+        print(f"written: {write_page(asked.write, page(found, asked.rounds, machine, commit_in(asked.earlier)))}")
     return int(any(row.fault.startswith("error") for rows in found.values() for row in rows))
 
 
