@@ -137,6 +137,22 @@ def test_an_index_without_a_sign_is_taken_as_it_is() -> None:
             entry(reads)(numbers, np.uint64(i))
 
 
+def test_a_variable_without_a_value_is_0_as_numba_has_it() -> None:
+    def read(numbers: Any) -> int:
+        for i in range(len(numbers)):
+            if numbers[i] > 0:
+                found = numbers[i]
+        return found  # type: ignore[no-any-return]
+
+    reader = part(read, checked=True)
+
+    def reads(numbers: Any) -> int:
+        return reader(numbers)  # type: ignore[no-any-return]
+
+    compiled_reads = entry(reads)
+    assert [compiled_reads(np.array(numbers)) for numbers in ([3, 7, -1], [-5, -6], [2])] == [7, 0, 2]
+
+
 def test_a_call_costs_a_comparison_and_nothing_is_zeroed() -> None:
     """The instructions before LLVM goes over them; Numba's own emission has four times as many."""
     reader = part(is_above, checked=False)

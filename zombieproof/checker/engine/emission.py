@@ -1,8 +1,9 @@
 """How instructions are emitted: as Numba does, less what serves references, exceptions of Python and debuggers.
 
 Records, and arrays in them, never own memory; the only exception is an IndexError; nobody debugs compiled models. What
-Numba emits for the rest is three instructions of four, which LLVM removes again: a copy of each variable before it is
-overwritten and zeros after its last use, to release what it held; ten instructions on what may have ended a call.
+Numba emits for the rest is every second instruction, which LLVM removes again: a copy of each variable before it is
+overwritten and zeros after its last use, to release what it held; ten instructions on what may have ended a call; the
+seven numbers that make an array, written down and read again for each element.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class _Convention(callconv.CPUCallConv):  # type: ignore[misc, unused-ignore]  #
     """
 
     def call_function(self, builder: Any, callee: Any, resty: Any, argtys: Any, args: Any, attrs: Any = None) -> Any:
-        """Call a function; return how it ended, and what it returned."""
+        """Call a function; return how it ended, of which only whether it failed is ever asked, and what it returned."""
         result = slot(builder, self.get_return_type(resty).pointee)
         exception = self._get_excinfo_argument(builder.function)
         arguments = self._get_arg_packer(argtys).as_arguments(builder, args)

@@ -21,9 +21,10 @@ class _Typing(typing.Context):  # type: ignore[misc, unused-ignore]  # Numba is 
         if kws or isinstance(func, str):  # what Numba calls by a word takes values too, which may have no hash
             return super().resolve_function_type(func, args, kws)
         call = func, args
-        if call not in self.remembered:
-            self.remembered[call] = super().resolve_function_type(func, args, kws)
-        return self.remembered[call]
+        found = self.remembered.get(call)  # another thread may forget it at any time
+        if found is None:
+            found = self.remembered[call] = super().resolve_function_type(func, args, kws)
+        return found
 
 
 def remembering(context: Any) -> Any:
