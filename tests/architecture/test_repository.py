@@ -32,7 +32,7 @@ GENERATED = {
     "docs/faults.md": "python -m tests.faults",
     "docs/histories.md": "python -m tests.traces.history",
     "docs/nightly.md": "make check-nightly",
-    "docs/engine-speed.md": "python benchmarks/engine.py --write docs/engine-speed.md",
+    "docs/engine-speed.md": "python benchmarks/engine.py --large --earlier DIR --write docs/engine-speed.md",
     "docs/pipeline-speed.md": "python benchmarks/pipeline.py --write docs/pipeline-speed.md",
     "docs/proposal-2014-stories.md": "make proposal",
     "docs/reductions.md": "make reductions",
