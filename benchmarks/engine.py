@@ -230,10 +230,11 @@ def _warmed(program: list[str], scenario: str, bounds: str, options: tuple[str, 
 
 
 def _command_in(directory: Path) -> list[str]:
-    python = directory.resolve() / ".venv" / "bin" / "python"
-    if not python.exists():
-        raise Missing(f"{directory} is not set up: run `make .venv/ready` there")
-    return [tool("env"), f"PYTHONPATH={directory.resolve()}", str(python), "-c", PROGRAM]
+    return [tool("env"), f"PYTHONPATH={directory.resolve()}", str(_python_in(directory)), "-c", PROGRAM]
+
+
+def _python_in(directory: Path) -> Path:
+    return directory.resolve() / ".venv" / "bin" / "python"
 
 
 def commit_in(directory: Path | None) -> str:
@@ -485,6 +486,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.rounds < 1:
         parser.error(f"--rounds {asked.rounds}: give 1 or more")
+    if asked.earlier is not None and not _python_in(asked.earlier).exists():
+        parser.error(f"--earlier {asked.earlier}: it is not set up; give a clone in which `make .venv/ready` was run")
     if asked.profile is not None:
         profile = [sys.executable, str(Path(__file__).with_name("engine_profile.py")), asked.profile, str(asked.rounds)]
         return subprocess.run(profile, env=_environment(), check=False).returncode

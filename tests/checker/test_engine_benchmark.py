@@ -1,10 +1,12 @@
 """The comparison of the engine with its peers: all count the same graph, and whoever counts another one is told."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+import zombieproof
 from benchmarks import engine, engine_profile
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.scenarios import SCENARIOS
@@ -84,6 +86,52 @@ def test_a_choice_of_nobody_is_refused(capsys: pytest.CaptureFixture[str]) -> No
         engine.main(["--peers", "--only", "nobody"])
     assert refused.value.code == 2
     assert "--only nobody: nobody is called so" in capsys.readouterr().err
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What looks like a clone of another commit that was set up: this package, with the interpreter that runs."""
+    (tmp_path / "clone").mkdir()
+    (tmp_path / "clone" / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "clone" / "zombieproof").symlink_to(Path(zombieproof.__file__).parent)
+    return tmp_path / "clone"
+
+
+@pytest.mark.slow
+def test_an_earlier_commit_takes_its_turns(clone: Path, tmp_path: Path) -> None:
+    subjects = [engine.as_it_was(clone, "two_phase_commit", f"n={MANAGERS}")]
+    [row] = engine.measure(subjects, engine.DISTINCT[MANAGERS], 1, tmp_path / "measured")
+    assert (row.fault, row.distinct) == ("", 1_568)
+    cells = dict(zip(engine.TITLES, engine.rows_of([row])[0], strict=True))
+    assert cells["of earlier:"] == "1.00"
+
+
+_KEEPS = """
+import os
+folder = os.environ["ZOMBIEPROOF_CACHE_DIR"]
+assert folder == os.environ["XDG_CACHE_HOME"] and not os.listdir(folder)
+open(os.path.join(folder, "kept"), "w").close()
+print('{"scenarios": [{"verdict": "holds", "distinct": 7}]}')
+"""
+
+
+def test_compiling_begins_with_nothing_each_time(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "PROGRAM", _KEEPS)
+    (tmp_path / "caches").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "caches"))
+    rows = engine.measure(engine.compiling(clone), 7, 2, tmp_path / "measured")
+    ran = [(row.name, row.fault, len(row.runs)) for row in rows]
+    assert ran == [("zombieproof, as shipped", "", 2), (engine.EARLIER, "", 2)]
+    assert list((tmp_path / "caches").iterdir()) == []
+    told = [dict(zip(engine.COMPILING_TITLES, cells, strict=True)) for cells in engine.rows_of_compiling(rows)]
+    assert told[1]["all, of earlier:"] == "1.00"
+
+
+def test_an_earlier_commit_that_is_not_set_up_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        engine.main(["--earlier", str(tmp_path)])
+    assert refused.value.code == 2
+    assert f"--earlier {tmp_path}: it is not set up" in capsys.readouterr().err
 
 
 def test_memory_is_told_for_each_state() -> None:

@@ -16,12 +16,12 @@ ENTRY = np.dtype([("epoch", "i1"), ("sequences", "<i2", (3,))])
 STATE = np.dtype([("log", "<i8", (4,)), ("entries", ENTRY, (2,)), ("pairs", "i1", (2, 3)), ("none", "i1", (0,))])
 
 
-def is_above(state: Any, i: int, least: int) -> bool:
+def is_above(state: Any, i: int, least: int) -> Any:
     """Whether an element is above a number; a truth goes back through a call."""
-    return state.log[i] > least  # type: ignore[no-any-return]
+    return state.log[i] > least
 
 
-def spread(state: Any, i: int, j: int) -> int:
+def spread(state: Any, i: int, j: int) -> Any:
     """Read and write elements, of all arrays, and return one."""
     entry = state.entries[i]
     entry.sequences[j] = state.log[i] % 100 + entry.epoch
@@ -32,7 +32,7 @@ def spread(state: Any, i: int, j: int) -> int:
     column = state.pairs[:, j]
     column[i] ^= 1
     entry.epoch += 1
-    return state.entries[i].sequences[j]  # type: ignore[no-any-return]
+    return state.entries[i].sequences[j]
 
 
 def both(state: Any, places: Any, found: Any) -> None:
@@ -108,13 +108,13 @@ def test_an_index_outside_is_an_error_with_its_reason_from_any_depth() -> None:
 
 
 def test_of_an_empty_array_nothing_can_be_read() -> None:
-    def read(state: Any, i: int) -> int:
-        return state[0].none[i]  # type: ignore[no-any-return]
+    def read(state: Any, i: int) -> Any:
+        return state[0].none[i]
 
     reader = part(read, checked=True)
 
-    def reads(state: Any, i: int) -> int:
-        return reader(state, i)  # type: ignore[no-any-return]
+    def reads(state: Any, i: int) -> Any:
+        return reader(state, i)
 
     for i in (-1, 0, 1):
         with pytest.raises(IndexError):
@@ -122,13 +122,13 @@ def test_of_an_empty_array_nothing_can_be_read() -> None:
 
 
 def test_an_index_without_a_sign_is_taken_as_it_is() -> None:
-    def read(numbers: Any, i: int) -> int:
-        return numbers[i]  # type: ignore[no-any-return]
+    def read(numbers: Any, i: int) -> Any:
+        return numbers[i]
 
     reader = part(read, checked=True)
 
-    def reads(numbers: Any, i: int) -> int:
-        return reader(numbers, i)  # type: ignore[no-any-return]
+    def reads(numbers: Any, i: int) -> Any:
+        return reader(numbers, i)
 
     numbers = np.arange(5)
     assert entry(reads)(numbers, np.uint64(4)) == 4
@@ -138,16 +138,16 @@ def test_an_index_without_a_sign_is_taken_as_it_is() -> None:
 
 
 def test_a_variable_without_a_value_is_0_as_numba_has_it() -> None:
-    def read(numbers: Any) -> int:
+    def read(numbers: Any) -> Any:
         for i in range(len(numbers)):
             if numbers[i] > 0:
                 found = numbers[i]
-        return found  # type: ignore[no-any-return]
+        return found
 
     reader = part(read, checked=True)
 
-    def reads(numbers: Any) -> int:
-        return reader(numbers)  # type: ignore[no-any-return]
+    def reads(numbers: Any) -> Any:
+        return reader(numbers)
 
     compiled_reads = entry(reads)
     assert [compiled_reads(np.array(numbers)) for numbers in ([3, 7, -1], [-5, -6], [2])] == [7, 0, 2]
