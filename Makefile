@@ -49,8 +49,8 @@ pipeline-kafka: .venv/spark ## the same at a real Apache Kafka 4.3.1 on loopback
 	$(BIN)/python -m pytest -p no:xdist tests/pipeline --real-kafka
 
 deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case, the largest scopes twice (half an hour)
-	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -m deep $(ARGS)
-	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal -k alterations $(ARGS)
+	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -o faulthandler_timeout=3600 -n $(JOBS) --maxprocesses 8 --dist worksteal -m deep $(ARGS)
+	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -o faulthandler_timeout=3600 -n $(JOBS) --maxprocesses 8 --dist worksteal -k alterations $(ARGS)
 
 gate: .venv/ready ## crashes, kills, torn writes, failing disks, clocks that jump, a million bad frames, at full depth (a quarter of an hour); writes docs/crashes.md
 	$(BIN)/python -m tests.store.gate --depth gate --write $(ARGS)

@@ -4,14 +4,15 @@
     python benchmarks/engine.py --profile zombie_takeover
 
 The graph is two-phase commit with N resource managers. The peers' sources are our own and lie beside this file, in
-``two_phase_commit/``: C by hand, plain and with prefetch; Promela for Spin, depth first and without its reduction;
-Rust for Stateright, breadth first on one thread; TLA+ for TLC, breadth first with one worker. Every one of them has
-to report the number of states that the graph has, or else its row is an error, and so is the exit code. Ours is the
-command as users run it, a whole process with its start, from a warm cache. Peers are compiled first, optimised, and
-that is not counted. All take turns in each round; medians are printed, with the spread. Bytes of a state are those of
-the whole process at its peak, divided by all states. The protocol itself is only ours: `zombie_takeover`, and with
-``--large`` the same with bounds that make it many times larger. A last table says what it takes to compile a model,
-with an empty cache. For a first look: ``--managers 7 --rounds 1 --peers``.
+``two_phase_commit/``: C by hand, plain and with prefetch; Promela for Spin, depth first and without its reduction; Rust
+for Stateright, breadth first on one thread; TLA+ for TLC, breadth first with one worker. Every one of them has to
+report the number of states that the graph has, or else its row is an error, and so is the exit code. Ours is the
+command as users run it, a whole process with its start, from a warm cache. Two of it at once say what a second core is
+worth where nothing is shared but the machine: no two workers can be expected to do better. Peers are compiled first,
+optimised, and that is not counted. All take turns in each round; medians are printed, with the spread. Bytes of a state
+are those of the whole process at its peak, divided by all states. The protocol itself is only ours: `zombie_takeover`,
+and with ``--large`` the same with bounds that make it many times larger. A last table says what it takes to compile a
+model, with an empty cache. For a first look: ``--managers 7 --rounds 1 --peers``.
 
 ``--earlier DIR``: a clone of this program at an earlier commit, set up by `make .venv/ready`; it takes its turns on
 the same graphs, with its own defaults, and ratios to it are printed.
@@ -26,6 +27,7 @@ import json
 import os
 import platform
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -48,6 +50,11 @@ TLC = "TLC, breadth first"
 PLAIN_C = "C by hand"
 TAKEOVER = 7_506_469
 LARGE = "lost=4"
+SHIPPED = "zombieproof, as shipped"
+TWO_WORKERS = "zombieproof, --workers 2"
+TWICE = "zombieproof, two at once"
+OURS = SHIPPED, TWO_WORKERS, TWICE
+BASES = SPIN, PLAIN_C, TLC, EARLIER, SHIPPED
 LEAST = "lost=0,doubled=0,doubled_batches=0,late=0,crashes=0"
 _LARGE_GRAPH = f"zombie_takeover, {LARGE}, one round"
 _COMPILING = "Compiling the model of zombie_takeover"
@@ -79,16 +86,20 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Something that explores. `make` compiles it into a folder and returns the command, `count` reads what it says."""
+    """Something that explores. `make` compiles it into a folder and returns the command, `count` reads what it says.
+
+    `at_once`: how many of it run at the same time.
+    """
 
     name: str
     make: Callable[[Path], list[str]]
     count: Callable[[str], int]
+    at_once: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a subject: how often it ran, or why not."""
+    """What came of a subject: how many states all that ran at once found, how often it ran, or why not."""
 
     name: str
     distinct: int = 0
@@ -115,15 +126,36 @@ def run(command: Sequence[str], folder: Path) -> Spent:
     Raises:
         Wrong: its exit code is not 0.
     """
-    output, began = folder / "said", time.perf_counter()
-    with output.open("w+b") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, cwd=folder, env=_environment())
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    took, text = time.perf_counter() - began, output.read_text(errors="replace")
-    if process.returncode:
-        raise Wrong(f"exit code {process.returncode}: {_last(text)}")
-    return Spent(used.ru_utime, used.ru_utime + used.ru_stime, took, used.ru_maxrss / 1024, text)
+    return run_at_once(command, folder, 1)[0]
+
+
+def run_at_once(command: Sequence[str], folder: Path, times: int) -> list[Spent]:
+    """Run a command so many times at the same time, and see what each took.
+
+    Raises:
+        Wrong: an exit code is not 0.
+    """
+    began = time.perf_counter()
+    running = [(folder / f"said{number}", _started(command, folder, f"said{number}")) for number in range(times)]
+    ended = [(said, _ended(process), time.perf_counter() - began) for said, process in running]
+    spent = []
+    for said, (code, used), took in ended:
+        text = said.read_text(errors="replace")
+        if code:
+            raise Wrong(f"exit code {code}: {_last(text)}")
+        spent.append(Spent(used.ru_utime, used.ru_utime + used.ru_stime, took, used.ru_maxrss / 1024, text))
+    return spent
+
+
+def _started(command: Sequence[str], folder: Path, said: str) -> subprocess.Popen[bytes]:
+    with (folder / said).open("wb") as output:
+        return subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=folder, env=_environment())
+
+
+def _ended(process: subprocess.Popen[bytes]) -> tuple[int, resource.struct_rusage]:
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used
 
 
 def _last(text: str) -> str:
@@ -207,13 +239,13 @@ def tlc(managers: int) -> Subject:
     return Subject(TLC, make, _tlc_states)
 
 
-def ours(name: str, scenario: str, bounds: str, *options: str) -> Subject:
+def ours(name: str, scenario: str, bounds: str, *options: str, at_once: int = 1) -> Subject:
     """The command of this program; it is run once before, with the same compiled model, so that its cache is warm."""
 
     def make(folder: Path) -> list[str]:
         return _warmed([sys.executable, "-c", PROGRAM], scenario, bounds, options, folder)
 
-    return Subject(f"zombieproof, {name}", make, _ours)
+    return Subject(name, make, _ours, at_once)
 
 
 def as_it_was(directory: Path, scenario: str, bounds: str) -> Subject:
@@ -254,7 +286,7 @@ def compiling(directory: Path | None) -> list[Subject]:
         there = 'XDG_CACHE_HOME="$cache" ZOMBIEPROOF_CACHE_DIR="$cache" "$@"'
         return [tool("sh"), "-c", f"{kept} && {there}", "sh", *program, *_COLD]
 
-    now = [Subject("zombieproof, as shipped", lambda _: cold([sys.executable, "-c", PROGRAM]), _ours)]
+    now = [Subject(SHIPPED, lambda _: cold([sys.executable, "-c", PROGRAM]), _ours)]
     before = [Subject(EARLIER, lambda _: cold(_command_in(directory)), _ours)] if directory else []
     return [*now, *before]
 
@@ -310,8 +342,12 @@ def on_two_phase_commit(managers: int) -> list[Subject]:
 
 
 def ours_in_each_way(scenario: str, bounds: str) -> list[Subject]:
-    """Ours on a scenario, with other bounds or its own: as it is, which is with one thread, and with two."""
-    return [ours("as shipped", scenario, bounds), ours("--workers 2", scenario, bounds, "--workers", "2")]
+    """Ours on a scenario, with other bounds or its own: as it is, which is with one thread, with two, and two of it."""
+    return [
+        ours(SHIPPED, scenario, bounds),
+        ours(TWO_WORKERS, scenario, bounds, "--workers", "2"),
+        ours(TWICE, scenario, bounds, at_once=2),
+    ]
 
 
 # ---------------------------------------------------------------- measuring
@@ -334,22 +370,36 @@ def measure(subjects: Sequence[Subject], distinct: int | None, rounds: int, fold
             if each.name in faults:
                 continue
             try:
-                spent = run(ready[each.name], folder / str(number))
-                found = each.count(spent.said)
-                distinct = distinct or found
-                if found != distinct:
-                    raise Wrong(f"{found:,} states instead of {distinct:,}")
+                processes = run_at_once(ready[each.name], folder / str(number), each.at_once)
+                for process in processes:
+                    found = each.count(process.said)
+                    distinct = distinct or found
+                    if found != distinct:
+                        raise Wrong(f"{found:,} states instead of {distinct:,}")
             except Wrong as why:
                 faults[each.name] = f"error: {why}"
                 continue
+            spent = together(processes)
             runs[each.name].append(spent)
-            print(f"round {turn + 1}: {each.name}: {spent.cpu:.2f} CPU s, {spent.rate(found):.2f} M/CPU s", flush=True)
+            rate = spent.rate((distinct or 0) * each.at_once)
+            print(f"round {turn + 1}: {each.name}: {spent.cpu:.2f} CPU s, {rate:.2f} M/CPU s", flush=True)
     return [
         Row(each.name, fault=faults[each.name])
         if each.name in faults
-        else Row(each.name, distinct or 0, tuple(runs[each.name]))
+        else Row(each.name, (distinct or 0) * each.at_once, tuple(runs[each.name]))
         for each in subjects
     ]
+
+
+def together(processes: Sequence[Spent]) -> Spent:
+    """What processes that ran at the same time took: the time of the last one, the sum of the rest."""
+    return Spent(
+        sum(each.user for each in processes),
+        sum(each.cpu for each in processes),
+        max(each.seconds for each in processes),
+        sum(each.peak_mib for each in processes),
+        processes[-1].said,
+    )
 
 
 TITLES = (
@@ -362,15 +412,21 @@ TITLES = (
     "of C:",
     "of TLC:",
     "of earlier:",
+    "of shipped:",
     "seconds:",
+    "times as fast:",
     "most MiB:",
     "bytes/state:",
 )
 
 
 def rows_of(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """The cells of a table; ratios stay empty where what they are of did not run."""
+    """The cells of a table; ratios stay empty where what they are of did not run.
+
+    What is "of" somebody compares rates; "times as fast" compares states for each second with ours as shipped.
+    """
     rates = {row.name: row.rate for row in rows if row.runs}
+    shipped = next((_speed(row) for row in rows if row.name == SHIPPED and row.runs), None)
     return [
         (
             row.name,
@@ -378,8 +434,9 @@ def rows_of(rows: Sequence[Row]) -> list[tuple[str, ...]]:
             f"{statistics.median(run.user for run in row.runs):.2f}",
             f"{row.rate:.2f}",
             f"{row.rates[0]:.2f}-{row.rates[-1]:.2f}",
-            *(f"{row.rate / rates[base]:.2f}" if base in rates else "" for base in (SPIN, PLAIN_C, TLC, EARLIER)),
+            *(f"{row.rate / rates[base]:.2f}" if base in rates else "" for base in BASES),
             f"{statistics.median(run.seconds for run in row.runs):.2f}",
+            f"{_speed(row) / shipped:.2f}" if shipped and row.name in OURS else "",
             f"{(peak := max(run.peak_mib for run in row.runs)):,.0f}",
             f"{peak * 2**20 / row.distinct:,.0f}",
         )
@@ -387,6 +444,10 @@ def rows_of(rows: Sequence[Row]) -> list[tuple[str, ...]]:
         else (row.name, row.fault, *[""] * (len(TITLES) - 2))
         for row in rows
     ]
+
+
+def _speed(row: Row) -> float:
+    return row.distinct / statistics.median(run.seconds for run in row.runs)
 
 
 COMPILING_TITLES = ("who", "user CPU s:", "all CPU s:", "spread:", "all, of earlier:", "most MiB:")
@@ -423,8 +484,8 @@ HEAD = f"""<!-- Generated by `{COMMAND}`. -->
 
 Distinct states for each second of user CPU, beside other checkers on the same graph and beside C by hand; whole
 processes in turns on one machine. What is measured, and how, says `python benchmarks/engine.py --help`; the peers'
-sources lie in `benchmarks/two_phase_commit/`. Aims: five times Spin on two-phase commit, and three times what this
-program did at an earlier commit.
+sources lie in `benchmarks/two_phase_commit/`. Aims: five times Spin on two-phase commit, three times what this
+program did at an earlier commit, and two workers 1.7 times as fast as one at 1.15 of the CPU (0.87 of its rate).
 """
 
 

@@ -82,6 +82,25 @@ def test_a_profile_that_does_not_exist_is_refused(tests: Path) -> None:
     assert "ZOMBIEPROOF_TESTS=quik is no profile; there are: quick, ci, deep" in out
 
 
+HANGS = """
+import threading
+def test_before(): pass
+def test_waits_for_nobody(): threading.Event().wait()
+def test_behind(): pass
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-p", "xdist", "-n", "2", "--dist", "worksteal")])
+def test_what_hangs_is_named_with_where_it_waits_and_ended(tests: Path, arguments: tuple[str, ...]) -> None:
+    (tests / "test_made.py").write_text(HANGS)
+    code, out = ran(tests, None, "-o", "faulthandler_timeout=2", *arguments)
+    assert code == 1
+    assert "in test_waits_for_nobody" in out, "the line where it waits"
+    if arguments:
+        assert "crashed while running 'test_made.py::test_waits_for_nobody'" in out
+        assert "2 passed" in out, "others go on"
+
+
 def test_ci_takes_the_slow_tests(repository_root: Path) -> None:
     assert "export ZOMBIEPROOF_TESTS=ci" in (repository_root / ".ci/run").read_text()
 

@@ -39,11 +39,39 @@ def test_stateright_counts_the_states_of_the_graph(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_is_measured_as_users_run_it(tmp_path: Path) -> None:
-    subject = engine.ours("--workers 1", "two_phase_commit", f"n={MANAGERS}", "--workers", "1")
+    subject = engine.ours("alone", "two_phase_commit", f"n={MANAGERS}", "--workers", "1")
     [row] = engine.measure([subject], engine.DISTINCT[MANAGERS], 1, tmp_path)
     assert (row.fault, row.distinct) == ("", 1_568)
     assert row.runs[0].user > 0.1
     assert row.runs[0].peak_mib > 50
+
+
+@pytest.mark.slow
+def test_two_at_once_are_measured_together(tmp_path: Path) -> None:
+    alone, _, twice = engine.ours_in_each_way("two_phase_commit", f"n={MANAGERS}")
+    rows = engine.measure([alone, twice], engine.DISTINCT[MANAGERS], 1, tmp_path)
+    assert [(row.fault, row.distinct) for row in rows] == [("", 1_568), ("", 2 * 1_568)]
+
+
+ALTERNATE = """
+import os, sys
+try:
+    os.mkdir("{marks}")
+    number = 0
+except FileExistsError:
+    number = 1
+print("told")
+sys.exit(3 if number == {failing} else 0)
+"""
+"""A program that fails where it is the first of two, or the second."""
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_one_of_two_at_once_that_fails_is_an_error(failing: int, tmp_path: Path) -> None:
+    (tmp_path / "measured").mkdir()
+    command = [sys.executable, "-c", ALTERNATE.format(marks=tmp_path / "marks", failing=failing)]
+    with pytest.raises(engine.Wrong, match="exit code 3: told"):
+        engine.run_at_once(command, tmp_path / "measured", 2)
 
 
 def test_a_peer_with_another_graph_is_an_error(
@@ -140,6 +168,17 @@ def test_memory_is_told_for_each_state() -> None:
     cells = dict(zip(engine.TITLES, engine.rows_of([row])[0], strict=True))
     assert (cells["M/CPU s:"], cells["most MiB:"], cells["bytes/state:"]) == ("0.50", "10", "10")
     assert cells["of Spin:"] == cells["of C:"] == ""
+
+
+def test_processes_at_once_take_the_sum_and_the_time_of_the_last() -> None:
+    one = engine.Spent(user=2.0, cpu=2.1, seconds=4.0, peak_mib=10.0, said="1")
+    other = engine.Spent(user=3.0, cpu=3.5, seconds=3.0, peak_mib=20.0, said="2")
+    both = engine.together([one, other])
+    assert both == engine.Spent(user=5.0, cpu=5.6, seconds=4.0, peak_mib=30.0, said="2")
+    rows = [engine.Row(engine.SHIPPED, 1_000_000, (one,)), engine.Row(engine.TWICE, 2_000_000, (both,))]
+    cells = [dict(zip(engine.TITLES, each, strict=True)) for each in engine.rows_of(rows)]
+    assert [each["times as fast:"] for each in cells] == ["1.00", "2.00"]
+    assert [each["of shipped:"] for each in cells] == ["1.00", "0.80"]
 
 
 def test_a_profile_finds_the_same_graph_and_leaves_no_second_out(capsys: pytest.CaptureFixture[str]) -> None:
