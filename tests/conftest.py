@@ -34,16 +34,25 @@ LEFT_OUT = {"quick": ("slow", "deep", "spark"), "ci": ("deep", "spark"), "deep":
 """
 
 
+LOOKS_FOR_GARBAGE = 50_000, 20, 20
+"""After how many new objects garbage is looked for (`gc.set_threshold`).
+
+Explorations on the live system keep millions of objects: by Python's own measure half of their time would go into that.
+"""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Which brokers the tests of the pipeline are run at."""
     parser.addoption("--real-kafka", action="store_true", help="tests/pipeline, tests/spark: at a real Kafka, of Maven")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Of a test with a sample the rest is slow."""
-    sample = item.get_closest_marker("sample")
+    """Of a test with a sample the rest is slow, and what it says to be long is deep."""
+    sample, long = item.get_closest_marker("sample"), item.get_closest_marker("long")
     if sample is not None and not any(word in item.name for word in sample.args):
         item.add_marker(pytest.mark.slow)
+    if long is not None and any(word in item.name for word in long.args):
+        item.add_marker(pytest.mark.deep)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -54,6 +63,7 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(*LOOKS_FOR_GARBAGE)
         gc.enable()
 
 
@@ -74,15 +84,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _samples_name_tests(items: list[pytest.Item]) -> None:
-    """A sample of nothing would leave a kind of test out of `make test` unseen."""
-    named: dict[tuple[str, str], bool] = {}
-    for item in items:
-        sample = item.get_closest_marker("sample")
-        for word in sample.args if sample else ():
-            key = item.nodeid.partition("[")[0], word
-            named[key] = named.get(key, False) or word in item.name
-    if nothing := [f"{test}: {word}" for (test, word), found in named.items() if not found]:
-        raise pytest.UsageError(f"@pytest.mark.sample names no test of its own: {'; '.join(nothing)}")
+    """A sample of nothing would leave a kind of test out of `make test` unseen, and what is long may be misspelt."""
+    for name in ("sample", "long"):
+        named: dict[tuple[str, str], bool] = {}
+        for item in items:
+            mark = item.get_closest_marker(name)
+            for word in mark.args if mark else ():
+                key = item.nodeid.partition("[")[0], word
+                named[key] = named.get(key, False) or word in item.name
+        if nothing := [f"{test}: {word}" for (test, word), found in named.items() if not found]:
+            raise pytest.UsageError(f"@pytest.mark.{name} names no test of its own: {'; '.join(nothing)}")
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,9 @@ def test_deep(): pass
 @pytest.mark.sample("one")
 @pytest.mark.parametrize("which", ["one", "two"])
 def test_drawn(which): pass
+@pytest.mark.long("much")
+@pytest.mark.parametrize("which", ["little", "much"])
+def test_listed(which): pass
 @pytest.mark.spark
 def test_sparking(): pass
 @pytest.mark.spark
@@ -25,7 +28,17 @@ def test_sparking_long(): pass
 """
 
 
-NAMES = ("short", "slow", "deep", "drawn[one]", "drawn[two]", "sparking", "sparking_long")
+NAMES = (
+    "short",
+    "slow",
+    "deep",
+    "drawn[one]",
+    "drawn[two]",
+    "listed[little]",
+    "listed[much]",
+    "sparking",
+    "sparking_long",
+)
 
 
 @pytest.fixture
@@ -50,12 +63,12 @@ def ran(tests: Path, profile: str | None, *arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("profile", "arguments", "names"),
     [
-        (None, (), {"short", "drawn[one]"}),
-        ("quick", (), {"short", "drawn[one]"}),
-        ("ci", (), {"short", "slow", "drawn[one]", "drawn[two]"}),
-        ("deep", (), {"short", "slow", "deep", "drawn[one]", "drawn[two]"}),
+        (None, (), {"short", "drawn[one]", "listed[little]"}),
+        ("quick", (), {"short", "drawn[one]", "listed[little]"}),
+        ("ci", (), {"short", "slow", "drawn[one]", "drawn[two]", "listed[little]"}),
+        ("deep", (), {"short", "slow", "deep", "drawn[one]", "drawn[two]", "listed[little]", "listed[much]"}),
         ("quick", ("-m", "slow"), {"slow", "drawn[two]"}),
-        ("ci", ("-m", "deep"), {"deep"}),
+        ("ci", ("-m", "deep"), {"deep", "listed[much]"}),
         ("quick", ("-m", "spark"), {"sparking"}),
         ("ci", ("-m", "spark"), {"sparking", "sparking_long"}),
     ],
@@ -67,13 +80,14 @@ def test_a_profile_leaves_out_what_is_longer(
     assert (code, {name for name in NAMES if f"test_{name} PASSED" in out}) == (0, names)
 
 
-def test_a_sample_of_nothing_is_refused(tests: Path) -> None:
+@pytest.mark.parametrize(("mark", "word", "test"), [("sample", "one", "drawn"), ("long", "much", "listed")])
+def test_a_sample_of_nothing_is_refused(tests: Path, mark: str, word: str, test: str) -> None:
     made = tests / "test_made.py"
-    made.write_text(made.read_text().replace('mark.sample("one")', 'mark.sample("one", "three")'))
+    made.write_text(made.read_text().replace(f'mark.{mark}("{word}")', f'mark.{mark}("{word}", "three")'))
     code, out = ran(tests, "quick")
     assert code == 4
-    assert "@pytest.mark.sample names no test of its own" in out
-    assert "test_drawn: three" in out
+    assert f"@pytest.mark.{mark} names no test of its own" in out
+    assert f"test_{test}: three" in out
 
 
 def test_a_profile_that_does_not_exist_is_refused(tests: Path) -> None:

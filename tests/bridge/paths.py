@@ -40,13 +40,17 @@ def walk(model: Model, setup: object, seed: int) -> Actions:
     while len(taken) < LONGEST:
         actions = list(range(model.actions))
         chance.shuffle(actions)
+        after, trail = copied(state), model.trail()
         for action in actions:
-            after = copied(state)
-            if model.step(after, action, setup, model.trail()) and not model.bound_hit(after, setup):
-                model.normalise(after, setup)
-                taken.append(action)
-                state = after
-                break
+            if not model.step(after, action, setup, trail):
+                continue
+            if model.bound_hit(after, setup):
+                after, trail = copied(state), model.trail()
+                continue
+            model.normalise(after, setup)
+            taken.append(action)
+            state = after
+            break
         else:
             break
     return tuple(taken)

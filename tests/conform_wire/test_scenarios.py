@@ -100,6 +100,7 @@ def named(names: object) -> list[object]:
 @pytest.mark.parametrize("cluster", CLUSTERS)
 @pytest.mark.parametrize("name", named(SCENARIOS))
 @pytest.mark.sample("transaction.version 2")
+@pytest.mark.long("another_producer_id-transaction.version 1", "another_producer_id-3.9")
 def test_a_broker_that_is_right_conforms(name: str, cluster: str) -> None:
     level, release = CLUSTERS[cluster]
     with served(transaction_version=level, release=release) as bootstrap:

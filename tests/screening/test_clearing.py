@@ -430,6 +430,7 @@ def test_a_marker_of_no_decision_is_left_to_the_judge_of_markers() -> None:
 # ---------------------------------------------------------------- what real clusters recorded
 
 
+@pytest.mark.long("19-soak", "20-epoch-exhaustion")
 @pytest.mark.sample("hanging", "commit", "zombie", "removed", "truncated")
 @pytest.mark.parametrize("folder", RECORDINGS, ids=lambda folder: folder.name)
 def test_what_is_cleared_of_a_recording_the_judges_find_nothing_in(folder: Path) -> None:

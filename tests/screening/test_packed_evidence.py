@@ -42,6 +42,7 @@ def findings(report: Report, output: Path, folder: Path) -> str:
     return told(report.model_dump(mode="json", exclude={"judged": {"files_not_read"}}), output, folder)
 
 
+@pytest.mark.long("19-soak", "20-epoch-exhaustion")
 @pytest.mark.sample("hanging", "lost-commit", "truncated")
 @pytest.mark.parametrize("folder", RECORDINGS, ids=lambda folder: folder.name)
 def test_a_packed_recording_is_the_same_evidence_and_is_judged_alike(folder: Path, tmp_path: Path) -> None:
@@ -55,6 +56,7 @@ def test_a_packed_recording_is_the_same_evidence_and_is_judged_alike(folder: Pat
     assert findings(judge(packed).report, tmp_path, folder) == findings(judge(raw).report, tmp_path, folder)
 
 
+@pytest.mark.long("19-soak", "20-epoch-exhaustion")
 @pytest.mark.sample("hanging", "lost-commit", "truncated")
 @pytest.mark.parametrize("folder", RECORDINGS, ids=lambda folder: folder.name)
 def test_a_packed_recording_is_judged_alike_behind_the_screen(folder: Path, tmp_path: Path) -> None:

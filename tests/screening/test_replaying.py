@@ -66,6 +66,7 @@ def agree(paths: list[Path], narrowing: Narrowing = EVERYTHING) -> int:
 # ---------------------------------------------------------------- what real clusters recorded
 
 
+@pytest.mark.long("19-soak", "20-epoch-exhaustion")
 @pytest.mark.sample("01-commit", "hanging", "zombie", "removed", "truncated")
 @pytest.mark.parametrize("folder", RECORDINGS, ids=lambda folder: folder.name)
 def test_of_a_recording_the_same_is_told(folder: Path) -> None:

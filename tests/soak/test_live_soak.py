@@ -86,7 +86,8 @@ def test_what_is_wrong_is_seen_by_clients(mutant: LiveMutant, monkeypatch: pytes
 
 
 @pytest.mark.slow
+@pytest.mark.long("[8-")
 @pytest.mark.parametrize("weather", sorted({mutant.weather for mutant in LIVE_MUTANTS}, key=repr), ids=str)
-def test_what_mutants_are_put_into_is_right(weather: DiskWeather) -> None:
-    for seed in FIRST_ROUNDS[:2]:
-        assert LiveSoak(seed, LONG, weather=weather).run().verdict.findings == []
+@pytest.mark.parametrize("seed", FIRST_ROUNDS[:2])
+def test_what_mutants_are_put_into_is_right(seed: int, weather: DiskWeather) -> None:
+    assert LiveSoak(seed, LONG, weather=weather).run().verdict.findings == []

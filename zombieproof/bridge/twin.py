@@ -46,7 +46,7 @@ from zombieproof.model.vocabulary import NONE, Error, Row, TransactionState
 from zombieproof.statemachines.notes import Decision
 from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
-MESSAGE = layout_of(Message)
+MESSAGE, STATE = layout_of(Message), layout_of(State)
 
 ENDED = {TransactionState.PREPARE_COMMIT: 1, TransactionState.PREPARE_ABORT: 2}
 """What a decided record says: `Told.decided`."""
@@ -302,7 +302,7 @@ def _is_internal(decided: Decided) -> bool:
 
 def copied(state: State) -> State:
     """An equal state that shares nothing."""
-    another: State = pickle.loads(pickle.dumps(state, pickle.HIGHEST_PROTOCOL))
+    another: State = STATE.copy(state)
     return another
 
 

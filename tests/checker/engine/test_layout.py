@@ -38,6 +38,17 @@ class Switches:
     on: list[bool] = array(bool, 2)
 
 
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    grain: Grain = field(default_factory=Grain)
+    size: int = 0
+
+
+@dataclass(slots=True)
+class Nothing:
+    pass
+
+
 RANGES = {width: (int(np.iinfo(width).min), int(np.iinfo(width).max)) for width in WIDTHS}
 
 
@@ -90,12 +101,22 @@ def test_a_copy_has_the_same_leaves_and_shares_no_record_and_no_list() -> None:
     assert copy == Heap(first=Grain(5), marks=[1, 2], owner=3)
 
 
+def test_a_frozen_record_and_one_without_fields_are_records_too() -> None:
+    for kind, leaves in ((Sealed, [1, 2, True, 7]), (Nothing, list[int]())):
+        layout = layout_of(kind)
+        built = layout.build(leaves)
+        assert type(built) is kind
+        assert layout.leaves(built) == layout.leaves(layout.copy(built)) == leaves
+        assert layout.is_same(built, layout.copy(built)) is True
+        assert layout.unpack(layout.pack(built)) == built
+
+
 def test_one_other_leaf_anywhere_is_not_the_same() -> None:
     layout, heap = layout_of(Heap), Heap()
     leaves = layout.leaves(heap)
     for place in range(len(leaves)):
         changed = [leaf + (at == place) for at, leaf in enumerate(leaves)]
-        other = layout.build(iter(changed))
+        other = layout.build(changed)
         assert not layout.is_same(heap, other)
         assert layout.is_same(other, layout.copy(other))
     assert not layout.is_same(heap, Heap(grains=[Grain()] * 2))

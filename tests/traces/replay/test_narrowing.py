@@ -54,6 +54,7 @@ def windows(evidence: Evidence, count: int) -> Iterator[Narrowing]:
         yield from (Narrowing(since_ms=first, until_ms=last) for last in chosen[i::3])
 
 
+@pytest.mark.long("19-soak", "20-epoch-exhaustion")
 @pytest.mark.sample("recordings/")
 @pytest.mark.parametrize("path", RECORDINGS, ids=label)
 def test_a_window_finds_nothing_new(path: Path) -> None:

@@ -51,6 +51,7 @@ def of(history: Any) -> Open:
 # ---------------------------------------------------------------- real brokers
 
 
+@pytest.mark.long("19-soak", "20-epoch-exhaustion")
 @pytest.mark.parametrize("path", RECORDINGS, ids=label)
 def test_the_transactions_are_those_that_the_leaders_described(path: Path) -> None:
     told = consumed(path).get("describe_producers", {})
@@ -89,6 +90,7 @@ def test_recordings_of_brokers_are_compared() -> None:
     assert len(with_producers) >= (40 if SHARED.is_dir() else 1)
 
 
+@pytest.mark.long("19-soak", "20-epoch-exhaustion")
 @pytest.mark.parametrize("path", RECORDINGS, ids=label)
 def test_what_nobody_ends_is_a_finding(path: Path) -> None:
     report = judge(collect([path])).report

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import operator
 import struct
 import typing
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 
+from zombieproof.checker.engine.field_by_field import Functions, functions_of
 from zombieproof.model.fields import WIDTHS
 
 Record = TypeVar("Record")
@@ -72,8 +72,6 @@ class Layout:
         self.dtype = np.dtype([_described(member) for member in self.members])
         self.padded = _padded(self.dtype)
         self._struct = struct.Struct("<" + self.codes())
-        plain = [member.name for member in self.members if isinstance(member.element, str)]
-        self._plain = operator.attrgetter(*plain) if plain else None
 
     def codes(self) -> str:
         """Return the leaves in order, as the characters of the module struct."""
@@ -101,28 +99,8 @@ class Layout:
     def leaves(self, obj: object) -> list[int]:
         """Return the integers of `obj` in the order of `paths`; raises LayoutError for a list of another length."""
         found: list[int] = []
-        self.collect(obj, found)
+        self.functions.collect(obj, found)
         return found
-
-    def collect(self, obj: object, found: list[int]) -> None:
-        """Append the leaves of `obj` to `found`."""
-        for member in self.members:
-            value = getattr(obj, member.name)
-            if member.length is None:
-                values = [value]
-            elif len(value) == member.length:
-                values = value
-            else:
-                raise LayoutError(
-                    f"{self.record.__name__}.{member.name} has {len(value)} elements; its layout has {member.length}",
-                    self.record,
-                    member.name,
-                )
-            if isinstance(member.element, str):
-                found.extend(values)
-            else:
-                for element in values:
-                    member.element.collect(element, found)
 
     def pack(self, obj: object) -> bytes:
         """Return the bytes of `obj`, padded. Raises LayoutError naming the first leaf that does not fit its width."""
@@ -144,48 +122,31 @@ class Layout:
 
     def unpack(self, packed: bytes) -> Any:
         """Return a new object of the class from its bytes; padding is ignored."""
-        return self.build(iter(self._struct.unpack(packed[: self._struct.size])))
+        return self.build(self._struct.unpack(packed[: self._struct.size]))
 
-    def build(self, leaves: Iterator[int]) -> Any:
-        """Return a new object that takes its leaves from an iterator."""
-        obj: Any = object.__new__(self.record)
-        for member in self.members:
-            element = member.element
-            count = 1 if member.length is None else member.length
-            values: list[Any]
-            if isinstance(element, str):
-                values = [bool(next(leaves)) if member.is_flag else next(leaves) for _ in range(count)]
-            else:
-                values = [element.build(leaves) for _ in range(count)]
-            object.__setattr__(obj, member.name, values[0] if member.length is None else values)
-        return obj
+    def build(self, leaves: Sequence[int]) -> Any:
+        """Return a new object of the class from its leaves."""
+        return self.functions.build(leaves, 0)
 
     def copy(self, obj: object) -> Any:
-        """Return another object of the class with the same leaves, in a quarter of the time of `copy.deepcopy`."""
-        made: Any = object.__new__(self.record)
-        for member in self.members:
-            element, value = member.element, getattr(obj, member.name)
-            if isinstance(element, str):
-                copied = value if member.length is None else list(value)
-            else:
-                copied = element.copy(value) if member.length is None else [element.copy(each) for each in value]
-            object.__setattr__(made, member.name, copied)
-        return made
+        """Return another object of the class with the same leaves; lists may have another length than here."""
+        return self.functions.copy(obj)
+
+    @functools.cached_property
+    def functions(self) -> Functions:
+        """What is done with its objects, written out when it is first needed."""
+        return functions_of(self, self._refuse_length)
+
+    def _refuse_length(self, member: Member, length: int) -> NoReturn:
+        raise LayoutError(
+            f"{self.record.__name__}.{member.name} has {length} elements; its layout has {member.length}",
+            self.record,
+            member.name,
+        )
 
     def is_same(self, one: object, other: object) -> bool:
         """Whether two objects have the same leaves; nothing is said of lists that have not their length."""
-        if self._plain is not None and self._plain(one) != self._plain(other):
-            return False
-        for member in self.members:
-            element = member.element
-            if isinstance(element, str):
-                continue
-            left, right = getattr(one, member.name), getattr(other, member.name)
-            if member.length is None:
-                left, right = (left,), (right,)
-            if len(left) != len(right) or not all(map(element.is_same, left, right)):
-                return False
-        return True
+        return self.functions.is_same(one, other)
 
     def new(self) -> Any:
         """Return a new object with the defaults of its class and the lengths of this layout."""
