@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from zombieproof.bridge.twin import copied
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.scenario import Scenario
@@ -60,7 +59,8 @@ def explored(scenario: Scenario, changed: Mapping[str, int], most_steps: int | N
 
 
 def _successors(model: Model, setup: object, state: Any) -> list[Any]:
-    found, after, trail = [], copied(state), model.trail()
+    copied = layout_of(model.state, model.sizes).copy
+    found, after, trail = list[Any](), copied(state), model.trail()
     for action in range(model.actions):
         if model.step(after, action, setup, trail):
             model.normalise(after, setup)

@@ -31,8 +31,15 @@ from zombieproof.statemachines.kernel import IllegalTransition
 SMALL = [scope for scope in SCOPES if scope.scenario.distinct <= 1_000]
 QUICK = 200
 """Up to so many states a scope is part of `make test`."""
-MANY = 1000
-"""From so many states on a scenario is left to `make deep`."""
+MANY = 450
+"""From so many states on it is left to `make deep`; CI takes random walks through it (below)."""
+
+
+def as_long_as(scope: Scope) -> list[pytest.MarkDecorator]:
+    """The marks of a scope."""
+    distinct = scope.scenario.distinct
+    return [pytest.mark.deep] if distinct > MANY else [pytest.mark.slow] if distinct > QUICK else []
+
 
 BY_NAME = {scope.scenario.name: scope for scope in SCOPES}
 
@@ -136,11 +143,7 @@ def explored(name: str) -> Explored:
 
 @pytest.mark.sample("refused_appends", "refused_appends_of_several")
 @pytest.mark.parametrize(
-    "scope",
-    [
-        pytest.param(scope, marks=[pytest.mark.slow] if scope.scenario.distinct > QUICK else [], id=scope.scenario.name)
-        for scope in SCOPES
-    ],
+    "scope", [pytest.param(scope, marks=as_long_as(scope), id=scope.scenario.name) for scope in SCOPES]
 )
 def test_the_live_system_takes_the_checkers_steps_and_reaches_its_states(scope: Scope) -> None:
     live = explored(scope.scenario.name)
@@ -176,7 +179,7 @@ def test_every_field_of_a_state_is_projected_or_listed() -> None:
 @pytest.mark.parametrize(
     "scenario",
     [
-        pytest.param(scenario, marks=[pytest.mark.deep] if scenario.distinct > MANY else [], id=scenario.name)
+        pytest.param(scenario, marks=[pytest.mark.deep] if scenario.distinct > 2 * MANY else [], id=scenario.name)
         for scenario in OWN
     ],
 )

@@ -161,6 +161,7 @@ def test_an_index_outside_is_told_with_its_place(coins: Model, house: Houses) ->
 
 
 @pytest.mark.sample("late_produce", "two_phase_commit")
+@pytest.mark.long("fetches_in_steps", "proposal_copy")
 @pytest.mark.parametrize(
     "name",
     [

@@ -49,6 +49,7 @@ _SOURCES: Final = (
     "kinds",
     "widths",
     "layout",
+    "field_by_field",
     "model",
     "orders",
     "sorts",
