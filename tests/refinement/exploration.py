@@ -20,16 +20,6 @@ from zombieproof.model.rules import Rules
 LAYOUT, BETWEEN = layout_of(State), layout_of(State, BETWEEN_BROKERS.sizes)
 
 
-def _reader(layout: Layout) -> Callable[[State], tuple[int, ...]]:
-    """The leaves of a state by the layout's own paths; `Layout.leaves` says the same, but slower."""
-    read: Callable[[State], tuple[int, ...]] = eval(
-        f"lambda state: ({', '.join(f'state.{path}' for path in layout.paths())})"
-    )
-    return read
-
-
-_LEAVES, _LEAVES_BETWEEN = _reader(LAYOUT), _reader(BETWEEN)
-
 NO_ACTS: frozenset[Action] = frozenset()
 
 
@@ -40,8 +30,7 @@ def layout_for(state: State) -> Layout:
 
 def pack(state: State) -> bytes:
     """A state as the checker packs it."""
-    layout, leaves = (BETWEEN, _LEAVES_BETWEEN) if state.lanes else (LAYOUT, _LEAVES)
-    return layout._struct.pack(*leaves(state)).ljust(layout.padded.itemsize, b"\0")
+    return layout_for(state).pack(state)
 
 
 def model_of(setup: Setup) -> Model:
