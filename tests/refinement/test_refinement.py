@@ -195,6 +195,15 @@ def test_the_live_system_takes_the_checkers_steps_on_random_walks(scenario: Scen
         assert walked(_setup(scenario, scenario.rules), seed) > 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "scope", [scope for scope in SCOPES if scope.scenario.distinct > MANY], ids=lambda scope: scope.scenario.name
+)
+def test_the_live_system_takes_the_checkers_steps_on_random_walks_through_what_is_deep(scope: Scope) -> None:
+    for seed in range(4 * WALKS):
+        assert walked(scope.setup, seed) > 0
+
+
 @pytest.mark.parametrize(("name", "why"), NOT_WALKED.items())
 def test_scenarios_that_a_twin_has_no_levers_for_are_refused(name: str, why: str) -> None:
     with pytest.raises(OutOfScope, match=why):
