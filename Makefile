@@ -48,7 +48,7 @@ pipeline-kafka: .venv/spark ## the same at a real Apache Kafka 4.3.1 on loopback
 	$(BIN)/python -m tests.jvm.kafka_node -- $(BIN)/python examples/spark_pipeline.py --mode partition $(ARGS)
 	$(BIN)/python -m pytest -p no:xdist tests/pipeline --real-kafka
 
-deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case, the largest scopes twice (half an hour)
+deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case, the largest scopes twice (over half an hour)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -o faulthandler_timeout=3600 -n $(JOBS) --maxprocesses 8 --dist worksteal -m deep $(ARGS)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -o faulthandler_timeout=3600 -n $(JOBS) --maxprocesses 8 --dist worksteal -k alterations $(ARGS)
 

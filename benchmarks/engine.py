@@ -130,16 +130,16 @@ def run(command: Sequence[str], folder: Path) -> Spent:
 
 
 def run_at_once(command: Sequence[str], folder: Path, times: int) -> list[Spent]:
-    """Run a command so many times at the same time, and see what each took.
+    """Run a command so many times at the same time, and see what each took; the seconds are those until all ended.
 
     Raises:
         Wrong: an exit code is not 0.
     """
     began = time.perf_counter()
     running = [(folder / f"said{number}", _started(command, folder, f"said{number}")) for number in range(times)]
-    ended = [(said, _ended(process), time.perf_counter() - began) for said, process in running]
-    spent = []
-    for said, (code, used), took in ended:
+    ended = [(said, *_ended(process)) for said, process in running]
+    took, spent = time.perf_counter() - began, list[Spent]()
+    for said, code, used in ended:
         text = said.read_text(errors="replace")
         if code:
             raise Wrong(f"exit code {code}: {_last(text)}")
@@ -392,7 +392,7 @@ def measure(subjects: Sequence[Subject], distinct: int | None, rounds: int, fold
 
 
 def together(processes: Sequence[Spent]) -> Spent:
-    """What processes that ran at the same time took: the time of the last one, the sum of the rest."""
+    """What processes that ran at the same time took: the seconds until all ended, and of the rest the sum."""
     return Spent(
         sum(each.user for each in processes),
         sum(each.cpu for each in processes),

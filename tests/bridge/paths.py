@@ -43,14 +43,13 @@ def walk(model: Model, setup: object, seed: int) -> Actions:
         after, trail = copied(state), model.trail()
         for action in actions:
             if not model.step(after, action, setup, trail):
-                continue
-            if model.bound_hit(after, setup):
-                after, trail = copied(state), model.trail()
-                continue
-            model.normalise(after, setup)
-            taken.append(action)
-            state = after
-            break
+                continue  # and nothing was touched
+            if not model.bound_hit(after, setup):
+                model.normalise(after, setup)
+                taken.append(action)
+                state = after
+                break
+            after, trail = copied(state), model.trail()
         else:
             break
     return tuple(taken)

@@ -112,8 +112,11 @@ def test_a_live_net_notices(fault: Fault) -> None:
     a_live_net_notices(fault)
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("fault", SEEN, ids=str)
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(each, marks=pytest.mark.slow if each is FAULTS[0] else pytest.mark.deep) for each in SEEN],
+    ids=str,
+)
 def test_what_is_compiled_finds_the_same(fault: Fault) -> None:
     """`zombieproof check` compiles the altered source, and tells of the same promise in as many steps."""
     with altered(fault.file, fault.before, fault.after) as copy:

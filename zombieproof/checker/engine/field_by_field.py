@@ -30,7 +30,7 @@ class Functions:
     is_same: Callable[[Any, Any], bool]
 
 
-def functions_of(layout: Layout, other_length: Callable[[Member, int], None]) -> Functions:
+def written_out(layout: Layout, other_length: Callable[[Member, int], None]) -> Functions:
     """Return the functions of a layout; those of the records in it are called."""
     scope: dict[str, Any] = {
         "cls": layout.record,

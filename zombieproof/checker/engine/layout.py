@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 
-from zombieproof.checker.engine.field_by_field import Functions, functions_of
+from zombieproof.checker.engine.field_by_field import Functions, written_out
 from zombieproof.model.fields import WIDTHS
 
 Record = TypeVar("Record")
@@ -135,7 +135,7 @@ class Layout:
     @functools.cached_property
     def functions(self) -> Functions:
         """What is done with its objects, written out when it is first needed."""
-        return functions_of(self, self._refuse_length)
+        return written_out(self, self._refuse_length)
 
     def _refuse_length(self, member: Member, length: int) -> NoReturn:
         raise LayoutError(
