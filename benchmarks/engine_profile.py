@@ -31,7 +31,7 @@ from zombieproof.checker.engine.hosts import CompiledHost
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.recording import RecordingSearch
 from zombieproof.checker.engine.result import Result
-from zombieproof.checker.engine.storage import Block, Buffer, Memory
+from zombieproof.checker.engine.storage import Block, Memory
 from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.network import normalise as once
@@ -59,12 +59,12 @@ class Apart(RecordingSearch):
     ) -> None:
         super().__init__(engine, setup, judged, memory, max_states, ())
 
-    def look_at(self, place: Place, buffer: Buffer, tally: Any) -> None:
+    def look_at(self, place: Place, tally: Any) -> None:
         """Look at nothing."""
 
-    def _call(self, phase: int, block: Block, buffer: Buffer, tally: Any, place: Place | None = None) -> int:
+    def _call(self, phase: int, block: Block, tally: Any, place: Place | None = None) -> int:
         began = time.thread_time()
-        answer = super()._call(phase, block, buffer, tally, place)
+        answer = super()._call(phase, block, tally, place)
         if phase in PHASES:
             self.seconds[PHASES[phase]] += time.thread_time() - began
         return answer

@@ -1,5 +1,6 @@
 """What several threads find is what one finds: a promise that is broken, an index outside its array, or both."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from zombieproof.checker.engine import search
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import Model, Promise
+from zombieproof.checker.engine.storage import OutOfMemory, Shelf
 from zombieproof.checker.two_phase_commit.model import ABORT, ResourceManager, Rules, step, two_phase_commit
 
 MANAGERS = 5
@@ -66,7 +68,12 @@ def found(model: Model, workers: int) -> tuple[object, ...]:
 
 @pytest.fixture(scope="module")
 def plain() -> Model:
-    model = two_phase_commit(MANAGERS)
+    return of_safety(MANAGERS)
+
+
+def of_safety(managers: int) -> Model:
+    """Two-phase commit without promises of progress: several threads explore it."""
+    model = two_phase_commit(managers)
     return replace(model, promises=tuple(each for each in model.promises if each.kind != "leads_to"))
 
 
@@ -102,10 +109,80 @@ def test_what_is_met_on_one_way_of_a_thread_is_not_passed_over_on_another(
     def noted(self: search.Search, block: Any, places: list[Any]) -> Any:
         for place in places:
             ways.add(id(place))
-            met[id(place.buffer.out.recent)] = place.buffer.out.recent
+            met[id(place.out.recent)] = place.out.recent
         return work(self, block, places)
 
     monkeypatch.setattr(search.Search, "_work", noted)
     shared_by(3)
     explore(plain, Rules(), workers=3, promises=[each.name for each in plain.promises])
     assert len(ways) == len(met) == 6
+
+
+@pytest.fixture
+def little(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Room for a unit or two, and blocks of a thousand states; returns for each that is filled whether a thread did."""
+    filled: list[bool] = []
+    exchange, close = search.Search._exchange, search.Search._close
+
+    def exchanged(self: search.Search) -> None:
+        filled.append(threading.current_thread() is not threading.main_thread())
+        exchange(self)
+
+    def closed(self: search.Search) -> None:
+        filled.append(threading.current_thread() is not threading.main_thread())
+        close(self)
+
+    monkeypatch.setattr(search, "BLOCK_ROWS", 1000)
+    monkeypatch.setattr(search.Search, "_exchange", exchanged)
+    monkeypatch.setattr(search.Search, "_close", closed)
+    return filled
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_what_threads_have_filled_is_made_into_blocks_in_its_order(
+    workers: int, little: list[bool], shared_by: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the thread that waits for the others makes blocks, and they follow each other as those that one makes."""
+    blocks: list[tuple[int, int, bytes]] = []
+    put = search.Search.put
+
+    def noted(self: search.Search, block: Any, parts: list[Any]) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        blocks.append((block.base, block.fill, b"".join(piece.tobytes() for piece in block.origins.pieces())))
+        put(self, block, parts)
+
+    monkeypatch.setattr(search.Search, "put", noted)
+    model = of_safety(MANAGERS + 1)
+    shared_by(1)
+    alone = found(model, 1)
+    expected = blocks.copy()
+    blocks.clear()
+    little.clear()
+    shared_by(workers)
+    assert found(model, workers) == alone
+    assert blocks == expected
+    assert sum(little) > 20
+
+
+@pytest.mark.parametrize("fault", [OutOfMemory("no more"), KeyboardInterrupt()], ids=["no memory", "interrupted"])
+def test_blocks_that_cannot_be_made_end_the_search_and_its_threads(
+    plain: Model,
+    fault: BaseException,
+    little: list[bool],
+    shared_by: Callable[..., list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    block = Shelf.block
+
+    def fails(self: Shelf, base: int, parts: list[Any]) -> Any:
+        if any(little):
+            raise fault
+        return block(self, base, parts)
+
+    monkeypatch.setattr(Shelf, "block", fails)
+    shared_by(2)
+    result = explore(plain, Rules(), workers=2, promises=[each.name for each in plain.promises])
+    assert result.verdict == "inconclusive"
+    assert result.interrupted == isinstance(fault, KeyboardInterrupt)
+    assert (result.why or "").startswith("interrupted" if result.interrupted else "no more")
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("explore")]

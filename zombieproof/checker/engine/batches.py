@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zombieproof.checker.engine.places import States, Surroundings
-from zombieproof.checker.engine.storage import Block, Buffer
+from zombieproof.checker.engine.places import Candidates, States, Surroundings
+from zombieproof.checker.engine.storage import Block
 
 
 @dataclass(slots=True)
@@ -16,7 +16,7 @@ class Place:
 
     around: Surroundings
     parents: States
-    buffer: Buffer
+    out: Candidates
     tally: Any = None
 
 

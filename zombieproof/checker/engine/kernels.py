@@ -7,7 +7,7 @@ int64 array (`places`).
 A batch goes through three phases. *Expand* turns parents into candidates: successors with their fingerprints, in the
 order of parent and action. *Deduplicate* (`looking_up`) keeps of each fingerprint the first candidate in order, if the
 table does not hold it yet. *Gather* writes what was kept to the next level and judges promises. Several threads expand
-different parents at once, which is most of the work; the rest they do one after the other.
+different parents at once, which is most of the work; each of the other two phases is done by one of them at a time.
 """
 
 from __future__ import annotations
@@ -43,15 +43,18 @@ from zombieproof.checker.engine.places import (
     EXPAND,
     EXPECTED,
     FILL,
+    FILLED,
     FIRST,
     FOUND,
     FRESH,
     GATHER,
     GENERATED,
+    GROWN,
     INDEX,
     JUDGED,
     LAST,
     LIMIT,
+    LOOKED_UP,
     MAX_BOUNDS,
     NEVER,
     NEXT,
@@ -75,7 +78,6 @@ from zombieproof.checker.engine.places import (
     UNIT,
     UNITS,
     UNPACK,
-    VERSION,
     VIOLATED,
     WAITING,
     WITNESSES,
@@ -358,9 +360,9 @@ def list_judged(tally: Any) -> None:
 def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
     """Take units of a batch through all three phases, beside other threads; the caller helps and calls again.
 
-    Units are taken in their order and expanded at once, by whoever is free. What comes after is done by one thread at a
-    time, in the order of the units: so everything is found as one thread alone would find it. Whose turn has not come
-    expands another unit, while one of its `ways` is free.
+    Units are taken in their order and expanded at once, by whoever is free. Each of the phases behind is for one unit
+    at a time, in the order of the units: so everything is found as one thread alone would find it. Whose turn has not
+    come expands another unit, while one of its `ways` is free.
     """
     mine = ways[0].tally
     while True:
@@ -401,15 +403,24 @@ def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
 
 
 def settle(way: Any, kept: Any, slots: Any, common: Any, looks: Any) -> int:
-    """Look candidates up, keep and judge what is new, if the turn of their unit comes before so many looks."""
+    """Look candidates up, keep and judge what is new, if the turns of their unit come before so many looks."""
     tally = way.tally
     if tally[STAGE] == DEDUPLICATE:
-        answer = turn_of(common, tally, looks)
+        answer = turn_of(common, LOOKED_UP, tally, looks)
         if answer != DONE:
             return answer
+        if common[GROWN] != tally[GROWN]:
+            return RENEWED
         if not deduplicate(way.out, slots.table, slots.used, tally):
             return TABLE_FULL
         tally[STAGE] = GATHER
+        if tally[PARENT] >= tally[LAST]:
+            store_shared(common, LOOKED_UP, tally[UNIT])
+    answer = turn_of(common, TURN, tally, looks)
+    if answer != DONE:
+        return answer
+    if common[FILLED] != tally[FILLED]:
+        return RENEWED
     hand_over(common, tally)
     if kept.parents.shape[0] - tally[FILL] < tally[FRESH]:
         return BLOCK_FULL
@@ -426,11 +437,11 @@ def settle(way: Any, kept: Any, slots: Any, common: Any, looks: Any) -> int:
     return DONE
 
 
-def turn_of(common: Any, tally: Any, looks: Any) -> int:
-    """Wait a while for the turn of the unit that was expanded, the one before `tally[UNIT]`: DONE when it has come."""
+def turn_of(common: Any, place: Any, tally: Any, looks: Any) -> int:
+    """Wait a while for a turn of the unit that was expanded, the one before `tally[UNIT]`: DONE when it has come."""
     for _ in range(looks):
-        if load_shared(common, TURN) == tally[UNIT] - 1:
-            return DONE if common[VERSION] == tally[VERSION] else RENEWED
+        if load_shared(common, place) == tally[UNIT] - 1:
+            return DONE
         if load_shared(common, ENDED) == 1:
             return NEVER
     return WAITING

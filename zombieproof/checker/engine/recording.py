@@ -19,7 +19,7 @@ from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import MOST_TASKS, Malformed
 from zombieproof.checker.engine.native import Call
 from zombieproof.checker.engine.search import BLOCK_ROWS, Search
-from zombieproof.checker.engine.storage import Block, Buffer, Memory
+from zombieproof.checker.engine.storage import Block, Memory
 from zombieproof.checker.engine.units import most_bytes
 
 MOST_LEADS_TO: Final = 16
@@ -95,21 +95,21 @@ class RecordingSearch(Search):
             while parent < rows and not self.stopped:
                 tally = self._tally()
                 tally[k.PARENT], tally[k.LAST], tally[k.BASE] = parent, rows, there[k.BASE]
-                self._call(k.EXPAND, block, self._small, tally, place)
-                self.look_at(place, self._small, tally)
+                self._call(k.EXPAND, block, tally, place)
+                self.look_at(place, tally)
                 parent = int(tally[k.PARENT])
-                while self._call(k.DEDUPLICATE, block, self._small, tally) == k.TABLE_FULL:
+                while self._call(k.DEDUPLICATE, block, tally) == k.TABLE_FULL:
                     self.make_room()
                 self._gather(block, tally)
 
     def _gather(self, block: Block, tally: Any) -> None:
-        kept, fresh = self._small.kept, int(tally[k.FRESH])
+        kept, fresh = self._kept, int(tally[k.FRESH])
         bytes_left = len(kept.packed) - self._bytes
         if len(kept.parents) - self._fill < fresh or bytes_left < fresh * most_bytes(kept.last.shape[1]):
             self._close()
             self._into_block(BLOCK_ROWS)
         tally[k.FILL], tally[k.BYTES] = self._fill, self._bytes
-        answer = self._call(k.GATHER, block, self._small, tally)
+        answer = self._call(k.GATHER, block, tally)
         self._fill, self._bytes = int(tally[k.FILL]), int(tally[k.BYTES])
         if answer == k.STOPPED:
             self._places[0].tally = tally
@@ -118,9 +118,9 @@ class RecordingSearch(Search):
             tally[k.GENERATED] += tally[k.FOUND]
         self._merge(tally)
 
-    def look_at(self, place: Place, buffer: Buffer, tally: Any) -> None:
+    def look_at(self, place: Place, tally: Any) -> None:
         """Note the parents that a call of `expand` has taken. Raises ModelFault for a task that cannot be."""
-        nodes, edges, noting, note = self._note = self._note or self._prepared_note(place, buffer)
+        nodes, edges, noting, note = self._note = self._note or self._prepared_note(place)
         noting[:] = tally
         noting[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = 0
         noting[[k.ACTIVE + promise for promise in self.owing]] = k.LEADS_TO
@@ -135,10 +135,10 @@ class RecordingSearch(Search):
         self.notes.append(Noted(len(self.levels.blocks) - 2, first, *kept))
         self.noted_bytes += count * _NODE_BYTES + steps * _EDGE_BYTES
 
-    def _prepared_note(self, place: Place, buffer: Buffer) -> tuple[Nodes, Edges, Any, Call]:
-        """Room for what is noted of a buffer at most, a tally, and the call that reads and writes them."""
-        nodes, edges, tally = _nodes(len(place.parents.words)), _edges(len(buffer.out.prints)), self._tally()
-        arguments = (place.parents, buffer.out, nodes, edges, place.around, tally)
+    def _prepared_note(self, place: Place) -> tuple[Nodes, Edges, Any, Call]:
+        """Room for what is noted of candidates at most, a tally, and the call that reads and writes them."""
+        nodes, edges, tally = _nodes(len(place.parents.words)), _edges(len(place.out.prints)), self._tally()
+        arguments = (place.parents, place.out, nodes, edges, place.around, tally)
         return nodes, edges, tally, self.engine.note.prepared(*arguments)
 
     def level(self, executor: ThreadPoolExecutor | None, workers: int, after_batch: Any) -> None:

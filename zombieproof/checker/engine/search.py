@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 import numpy as np
@@ -14,18 +16,19 @@ from zombieproof.checker.engine.batches import Place, Prepared
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.model import Kind
 from zombieproof.checker.engine.origins import origins
-from zombieproof.checker.engine.places import Parents, Slots, Surroundings, Way
-from zombieproof.checker.engine.storage import MIB, Block, Buffer, Levels, Memory, Part, Shelf, Table
+from zombieproof.checker.engine.places import Kept, Parents, Slots, Surroundings, Way
+from zombieproof.checker.engine.storage import MIB, Block, Levels, Memory, Part, Shelf, Table, part_of
 
 JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, "at_rest": k.AT_REST, "leads_to": 0}
 """What `tally` says of a promise that is judged, state by state."""
 
-_BATCH_SECONDS: Final = 0.1
+_BATCH_SECONDS: Final = 0.25
 _WORTH_A_THREAD_SECONDS: Final = 0.0025
+_LOOKS_AGAIN_SECONDS: Final = 0.1
 _SMALL_BUFFER: Final = MIB // 2
 _FIRST_BATCH: Final = 64
-BLOCK_ROWS: Final = 1 << 16
-BLOCK_BYTES: Final = 8 * MIB
+BLOCK_ROWS: Final = 1 << 18
+BLOCK_BYTES: Final = 16 * MIB
 _thread_seconds: Final[Callable[[], float]] = getattr(time, "thread_time", time.perf_counter)
 _NO_LIMIT: Final = np.iinfo(np.int64).max
 _NO_BLOCK: Final = Block(
@@ -72,24 +75,29 @@ class Search:
         self._batch = _FIRST_BATCH
         self._seconds_per_parent = 0.0
         self._spent: list[float] = []
-        self._prepared: dict[tuple[int, int, int], Prepared] = {}
+        self._is_shared = False
+        self._filled: SimpleQueue[tuple[Kept, int, int] | None] = SimpleQueue()
+        self._free: SimpleQueue[Kept] = SimpleQueue()
+        self._prepared: dict[tuple[int, int], Prepared] = {}
 
     # --- levels ---
 
     def begin(self) -> None:
         """Make level 0 of the initial state. The first call of the engine: it compiles, or loads from the cache."""
-        self._small = self.shelf.buffer(_SMALL_BUFFER, self.table.recent(), BLOCK_ROWS, BLOCK_BYTES)
-        self._places.append(self._place(self._small))
+        self._places.append(self._place(_SMALL_BUFFER))
+        out = self._places[0].out
+        self._kept = self._room()
+        self._free.put(self._room())
         self.batch = (_NO_BLOCK, 0, 0)
         self.levels.blocks.append([])
-        self._places[0].parents.words[0] = self._small.out.states.words[0] = np.frombuffer(self.initial, np.uint64)
+        self._places[0].parents.words[0] = out.states.words[0] = np.frombuffer(self.initial, np.uint64)
         tally = self._tally()
-        self._call(k.JUDGE, _NO_BLOCK, self._small, tally)
-        self.table.insert(int(self._small.out.prints[0]))
+        self._call(k.JUDGE, _NO_BLOCK, tally)
+        self.table.insert(int(out.prints[0]))
         tally[k.INDEX] = 1
         kept = self._tally()
-        kept[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES], kept[k.FOUND], self._small.out.fresh[0] = 0, 1, 1
-        self._call(k.GATHER, _NO_BLOCK, self._small, kept)
+        kept[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES], kept[k.FOUND], out.fresh[0] = 0, 1, 1
+        self._call(k.GATHER, _NO_BLOCK, kept)
         self._fill, self._bytes = int(kept[k.FILL]), int(kept[k.BYTES])
         self.stopped = int(tally[k.VIOLATED]) >= 0
         self._merge(tally)
@@ -149,9 +157,9 @@ class Search:
             self._seen.clear()
 
     def _close(self) -> None:
-        """Make a part of what the small buffer has kept."""
+        """Make a part of what is kept."""
         if self._fill:
-            self._parts.append(self._small.part(self._fill, self._bytes))
+            self._parts.append(part_of(self._kept, self._fill, self._bytes))
         self._fill = self._bytes = 0
 
     def _into_block(self, least: int) -> None:
@@ -176,7 +184,7 @@ class Search:
         """Unpack as many units as there is room for; returns the counters that say which."""
         tally = self._tally()
         tally[k.UNIT], tally[k.UNITS], tally[k.BLOCK] = first, last, block.base
-        self._call(k.UNPACK, block, self._small, tally, place)
+        self._call(k.UNPACK, block, tally, place)
         return tally
 
     def _worth(self, parents: int) -> int:
@@ -204,20 +212,52 @@ class Search:
         """Take some units through all phases, by one thread or several."""
         common = self.common = self._tally()
         common[k.FILL], common[k.BYTES] = self._fill, self._bytes
-        common[k.NEXT], common[k.TURN], common[k.UNITS] = first, first, last
+        common[k.NEXT] = common[k.LOOKED_UP] = common[k.TURN] = first
+        common[k.UNITS] = last
         while len(self._places) < threads * k.WAYS:
-            buffer = Buffer(self.shelf.candidates(_SMALL_BUFFER, self.table.recent()), self._small.kept)
-            self._places.append(self._place(buffer))
+            self._places.append(self._place(_SMALL_BUFFER))
         at_work = [self._places[one * k.WAYS : (one + 1) * k.WAYS] for one in range(threads)]
         if executor and threads > 1:
-            answers = [executor.submit(self._work, block, places) for places in at_work]
-            wait(answers)
-            found = [answer.result() for answer in answers]
+            found = self._together(block, at_work, executor)
         else:
             found = [self._work(block, places) for places in at_work]
         self._fill, self._bytes = int(common[k.FILL]), int(common[k.BYTES])
         for places, answer in zip(at_work, found, strict=True):
             self._end(block, places, answer)
+
+    def _together(self, block: Block, at_work: list[list[Place]], executor: ThreadPoolExecutor) -> list[int]:
+        """Have several threads take units; meanwhile this one makes blocks of what they have filled, in order."""
+        self._is_shared = True
+        answers = [executor.submit(self._work, block, places) for places in at_work]
+        for answer in answers:
+            answer.add_done_callback(lambda _: self._filled.put(None))
+        left = len(answers)
+        try:
+            while left:
+                filled = self._filled.get()
+                if filled is None:
+                    left -= 1
+                else:
+                    self._parts.append(part_of(*filled))
+                    self._into_block(BLOCK_ROWS)
+                    self._free.put(filled[0])
+        except BaseException:
+            self.common[k.ENDED] = 1
+            wait(answers)
+            raise
+        finally:
+            self._is_shared = False
+            self._prepared.clear()
+        return [answer.result() for answer in answers]
+
+    def _exchange(self) -> None:
+        """Give what is kept to the thread that makes blocks, for room that it has given back."""
+        self._filled.put((self._kept, int(self.common[k.FILL]), int(self.common[k.BYTES])))
+        free = None
+        while free is None and not self.common[k.ENDED]:
+            with contextlib.suppress(Empty):
+                free = self._free.get(timeout=_LOOKS_AGAIN_SECONDS)
+        self._kept = free or self._room()
 
     def _work(self, block: Block, places: list[Place]) -> int:
         """Take units until there are none left, or nobody takes any more; returns DONE, STOPPED or NEVER.
@@ -231,7 +271,7 @@ class Search:
         try:
             while True:
                 for place in places:
-                    place.tally[k.VERSION] = self.common[k.VERSION]
+                    place.tally[k.GROWN], place.tally[k.FILLED] = self.common[k.GROWN], self.common[k.FILLED]
                 try:
                     answer = self._run(block, places)
                 except IndexError as error:
@@ -267,11 +307,15 @@ class Search:
         """Make room in the table or in the block, by the thread that has the turn."""
         if answer == k.TABLE_FULL:
             self.make_room()
-            self.common[k.VERSION] += 1
+            self.common[k.GROWN] += 1
         elif answer == k.BLOCK_FULL:
-            self._fill, self._bytes = int(self.common[k.FILL]), int(self.common[k.BYTES])
-            self._close()
-            self._into_block(BLOCK_ROWS)
+            if self._is_shared:
+                self._exchange()
+                self.common[k.FILLED] += 1
+            else:
+                self._fill, self._bytes = int(self.common[k.FILL]), int(self.common[k.BYTES])
+                self._close()
+                self._into_block(BLOCK_ROWS)
             self.common[k.FILL] = self.common[k.BYTES] = 0
 
     def _has_turn(self, unit: int) -> bool:
@@ -304,10 +348,15 @@ class Search:
 
     # --- what a call needs and leaves ---
 
-    def _place(self, buffer: Buffer) -> Place:
+    def _room(self) -> Kept:
+        """Room for what is kept until it becomes a part of a block."""
+        return self.shelf.kept(len(self._places[0].out.prints), BLOCK_ROWS, BLOCK_BYTES)
+
+    def _place(self, size: int) -> Place:
         trail = np.zeros((1, self.engine.trail.padded.itemsize // 8), np.uint64)
         records = trail.view(self.engine.trail.padded).reshape(-1)
-        return Place(Surroundings(self.setup, records, trail, self._no_coverage()), self.shelf.scratch(0), buffer)
+        out = self.shelf.candidates(size, self.table.recent())
+        return Place(Surroundings(self.setup, records, trail, self._no_coverage()), self.shelf.scratch(0), out)
 
     def _no_coverage(self) -> Any:
         return np.zeros(tuple(max(1, count) for count in self.engine.model.coverage), np.int64)
@@ -322,32 +371,31 @@ class Search:
         tally[k.LIMIT] = _NO_LIMIT if self.max_states is None else self.max_states - self._before
         return tally
 
-    def _call(self, phase: int, block: Block, buffer: Buffer, tally: Any, place: Place | None = None) -> int:
+    def _call(self, phase: int, block: Block, tally: Any, place: Place | None = None) -> int:
         """Call one phase. The same call is made again and again while one block is expanded: it is prepared once."""
         place = place or self._places[0]
-        prepared = self._prepared.get((phase, id(buffer), id(place)))
+        prepared = self._prepared.get((phase, id(place)))
         if prepared is None or prepared.block is not block or prepared.slots is not self.table.slots:
-            prepared = self._prepared[phase, id(buffer), id(place)] = self._prepare(phase, block, buffer, place)
+            prepared = self._prepared[phase, id(place)] = self._prepare(phase, block, place)
         prepared.tally[:] = tally
         try:
             return self._timed(prepared.call)
         finally:
             tally[:] = prepared.tally
 
-    def _prepare(self, phase: int, block: Block, buffer: Buffer, place: Place) -> Prepared:
+    def _prepare(self, phase: int, block: Block, place: Place) -> Prepared:
         tally = self._tally()
-        way = Way(Parents(place.parents, block.packed, block.units), buffer.out, place.around, tally)
+        way = Way(Parents(place.parents, block.packed, block.units), place.out, place.around, tally)
         slots = Slots(self.table.slots, self.table.used)
-        call = self.engine.call.prepared(phase, (way,) * k.WAYS, self._small.kept, slots, tally)
+        call = self.engine.call.prepared(phase, (way,) * k.WAYS, self._kept, slots, tally)
         return Prepared(block, slots.table, tally, call)
 
     def _run(self, block: Block, places: list[Place]) -> int:
         ways = (
-            Way(Parents(each.parents, block.packed, block.units), each.buffer.out, each.around, each.tally)
-            for each in places
+            Way(Parents(each.parents, block.packed, block.units), each.out, each.around, each.tally) for each in places
         )
         slots = Slots(self.table.slots, self.table.used)
-        return self._timed(lambda: self.engine.call(k.RUN, tuple(ways), self._small.kept, slots, self.common))
+        return self._timed(lambda: self.engine.call(k.RUN, tuple(ways), self._kept, slots, self.common))
 
     def _timed(self, call: Callable[[], Any]) -> int:
         began = _thread_seconds()
@@ -370,7 +418,7 @@ class Search:
         tally, again = place.tally, self._tally()
         again[k.PARENT], again[k.LAST], again[k.BASE] = tally[k.FIRST], tally[k.PARENT], tally[k.BASE]
         again[k.SKIP], again[k.SIGN] = skip, -1
-        self._call(k.EXPAND, block, place.buffer, again, place)
+        self._call(k.EXPAND, block, again, place)
 
     def _merge(self, tally: Any) -> None:
         """Add the counters of a call, and keep what it found out about promises."""

@@ -22,7 +22,7 @@ from zombieproof.checker.engine.origins import Origins, StoredOrigins
 from zombieproof.checker.engine.places import REGIONS
 from zombieproof.checker.engine.search import BLOCK_ROWS, Search
 from zombieproof.checker.engine.spill import Candidates, Spill, Store, borders
-from zombieproof.checker.engine.storage import MIB, Block, Buffer, Part
+from zombieproof.checker.engine.storage import MIB, Block, Part
 from zombieproof.checker.engine.units import most_bytes
 
 _SHARE_OF_TABLE: Final = 0.5
@@ -147,7 +147,7 @@ class SpillingSearch(Search):
         """Gather and judge the candidates that are new."""
         self.table.clear()
         place = self._wide_place()
-        out = place.buffer.out
+        out = place.out
         for block in waiting:
             self.bring(block)
             parents, actions = block.origins.whole()
@@ -163,7 +163,7 @@ class SpillingSearch(Search):
                 out.parents[:rows], out.actions[:rows] = parents[first:last], actions[first:last]
                 tally = self._tally()
                 tally[k.FOUND], tally[k.FILL], tally[k.BYTES] = rows, self._fill, self._bytes
-                answer = self._call(k.GATHER, block, place.buffer, tally)
+                answer = self._call(k.GATHER, block, tally, place)
                 self._fill, self._bytes = int(tally[k.FILL]), int(tally[k.BYTES])
                 if answer == k.STOPPED:
                     self.stopped = True
@@ -180,12 +180,11 @@ class SpillingSearch(Search):
 
     def _wide_place(self) -> Place:
         """A place for many units at once: a call takes as long as a unit."""
-        buffer = Buffer(self.shelf.candidates(_AT_ONCE, self.table.recent()), self._small.kept)
-        return replace(self._place(buffer), parents=self.shelf.scratch(_AT_ONCE))
+        return replace(self._place(_AT_ONCE), parents=self.shelf.scratch(_AT_ONCE))
 
     def _roomy(self, rows: int) -> None:
         """See that the small buffer can keep so many rows more."""
-        kept = self._small.kept
+        kept = self._kept
         if len(kept.parents) - self._fill < rows or len(kept.packed) - self._bytes < rows * most_bytes(
             kept.last.shape[1]
         ):
@@ -205,14 +204,14 @@ class SpillingSearch(Search):
 
     def _recounted(self, block: Block, there: Any, culprit: tuple[int, int], more: int) -> bool:
         """Expand a unit again; returns whether the culprit was in it."""
-        row, place, out = 0, self._places[0], self._small.out
+        row, place = 0, self._places[0]
         while row < there[k.LAST]:
             tally = self._tally()
             tally[k.PARENT], tally[k.LAST], tally[k.BASE] = row, there[k.LAST], there[k.BASE]
             tally[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = 0
-            self._call(k.EXPAND, block, self._small, tally, place)
+            self._call(k.EXPAND, block, tally, place)
             found, row = int(tally[k.FOUND]), int(tally[k.PARENT])
-            here = np.flatnonzero((out.parents[:found] == culprit[0]) & (out.actions[:found] == culprit[1]))
+            here = np.flatnonzero((place.out.parents[:found] == culprit[0]) & (place.out.actions[:found] == culprit[1]))
             if len(here):
                 self.generated += int(here[0]) + more
                 place.tally = tally

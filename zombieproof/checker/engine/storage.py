@@ -278,29 +278,17 @@ class Part:
     actions: Any
 
 
-@dataclass(slots=True)
-class Buffer:
-    """What one thread writes: candidates, and those of them that are kept."""
-
-    out: Candidates
-    kept: Kept
-
-    def part(self, fill: int, size: int) -> Part:
-        """Return a copy of the first `fill` rows that are kept, which take `size` bytes."""
-        units = self.kept.units[: -(-fill // self.unit_rows)].copy()
-        return Part(
-            fill,
-            self.kept.packed[:size].copy(),
-            units,
-            self.kept.prints[:fill].copy(),
-            self.kept.parents[:fill].copy(),
-            self.kept.actions[:fill].copy(),
-        )
-
-    @property
-    def unit_rows(self) -> int:
-        """How many rows are in a unit."""
-        return unit_rows(self.kept.last.shape[1])
+def part_of(kept: Kept, fill: int, size: int) -> Part:
+    """Return a copy of the first `fill` rows that are kept, which take `size` bytes."""
+    units = -(-fill // unit_rows(kept.last.shape[1]))
+    return Part(
+        fill,
+        kept.packed[:size].copy(),
+        kept.units[:units].copy(),
+        kept.prints[:fill].copy(),
+        kept.parents[:fill].copy(),
+        kept.actions[:fill].copy(),
+    )
 
 
 _OF_ROWS: Final = ("parents", "actions", "packed")
@@ -344,16 +332,14 @@ class Shelf:
         parents, actions, packed = (_joined([getattr(part, name) for part in parts]) for name in _OF_ROWS)
         return Block(base, fill, origins(parents, actions, self._actions), packed, units)
 
-    def buffer(self, size: int, recent: Any, more_rows: int = 0, more_bytes: int = 0) -> Buffer:
-        """Return a buffer for candidates (`candidates`), which keeps all of them, and so many rows and bytes more."""
-        out = self.candidates(size, recent)
-        rows = len(out.prints)
+    def kept(self, rows: int, more_rows: int, more_bytes: int) -> Kept:
+        """Return room for so many rows, whatever they take, and so many rows and bytes more."""
         packed = np.empty(rows * most_bytes(self._words) + more_bytes, np.uint8)
         rows += more_rows
         units = np.zeros((rows // unit_rows(self._words) + 1, 2), np.int64)
         last = np.zeros((1, self._words), np.uint64)
         prints, parents, actions = (np.empty(rows, kind) for kind in (np.uint64, np.uint32, np.uint16))
-        return Buffer(out, Kept(last, packed, units, prints, parents, actions))
+        return Kept(last, packed, units, prints, parents, actions)
 
     def candidates(self, size: int, recent: Any) -> Candidates:
         """Return room for candidates of about `size` bytes, and for the successors of at least one parent."""
