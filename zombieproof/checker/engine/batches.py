@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from zombieproof.checker.engine.places import Candidates, States, Surroundings
+from zombieproof.checker.engine.places import Candidates, Kept, States, Surroundings
 from zombieproof.checker.engine.storage import Block
 
 
@@ -22,9 +22,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A call of one phase with the states of a block and the slots of the table: `call` reads and writes `tally`."""
+    """A call of one phase, with a block, the slots of the table and what is kept: `call` reads and writes `tally`."""
 
     block: Block
     slots: Any
+    kept: Kept
     tally: Any
     call: Callable[[], int]

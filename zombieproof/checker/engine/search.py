@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, Final
 
 import numpy as np
@@ -24,11 +23,12 @@ JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, 
 
 _BATCH_SECONDS: Final = 0.25
 _WORTH_A_THREAD_SECONDS: Final = 0.0025
-_LOOKS_AGAIN_SECONDS: Final = 0.1
+_LOOKS_AGAIN_SECONDS: Final = 0.001
+_MOST_FILLED: Final = 2
 _SMALL_BUFFER: Final = MIB // 2
 _FIRST_BATCH: Final = 64
 BLOCK_ROWS: Final = 1 << 18
-BLOCK_BYTES: Final = 16 * MIB
+BLOCK_BYTES: Final = 32 * MIB
 _thread_seconds: Final[Callable[[], float]] = getattr(time, "thread_time", time.perf_counter)
 _NO_LIMIT: Final = np.iinfo(np.int64).max
 _NO_BLOCK: Final = Block(
@@ -76,8 +76,7 @@ class Search:
         self._seconds_per_parent = 0.0
         self._spent: list[float] = []
         self._is_shared = False
-        self._filled: SimpleQueue[tuple[Kept, int, int] | None] = SimpleQueue()
-        self._free: SimpleQueue[Kept] = SimpleQueue()
+        self._filled: SimpleQueue[Part | None] = SimpleQueue()
         self._prepared: dict[tuple[int, int], Prepared] = {}
 
     # --- levels ---
@@ -87,7 +86,6 @@ class Search:
         self._places.append(self._place(_SMALL_BUFFER))
         out = self._places[0].out
         self._kept = self._room()
-        self._free.put(self._room())
         self.batch = (_NO_BLOCK, 0, 0)
         self.levels.blocks.append([])
         self._places[0].parents.words[0] = out.states.words[0] = np.frombuffer(self.initial, np.uint64)
@@ -160,6 +158,7 @@ class Search:
         """Make a part of what is kept."""
         if self._fill:
             self._parts.append(part_of(self._kept, self._fill, self._bytes))
+            self._kept = self._room()
         self._fill = self._bytes = 0
 
     def _into_block(self, least: int) -> None:
@@ -238,26 +237,22 @@ class Search:
                 if filled is None:
                     left -= 1
                 else:
-                    self._parts.append(part_of(*filled))
+                    self._parts.append(filled)
                     self._into_block(BLOCK_ROWS)
-                    self._free.put(filled[0])
         except BaseException:
             self.common[k.ENDED] = 1
             wait(answers)
             raise
         finally:
             self._is_shared = False
-            self._prepared.clear()
         return [answer.result() for answer in answers]
 
     def _exchange(self) -> None:
-        """Give what is kept to the thread that makes blocks, for room that it has given back."""
-        self._filled.put((self._kept, int(self.common[k.FILL]), int(self.common[k.BYTES])))
-        free = None
-        while free is None and not self.common[k.ENDED]:
-            with contextlib.suppress(Empty):
-                free = self._free.get(timeout=_LOOKS_AGAIN_SECONDS)
-        self._kept = free or self._room()
+        """Give what is kept to the thread that makes blocks, unless it has enough to do, and take new room."""
+        while self._filled.qsize() > _MOST_FILLED and not self.common[k.ENDED]:
+            time.sleep(_LOOKS_AGAIN_SECONDS)
+        self._filled.put(part_of(self._kept, int(self.common[k.FILL]), int(self.common[k.BYTES])))
+        self._kept = self._room()
 
     def _work(self, block: Block, places: list[Place]) -> int:
         """Take units until there are none left, or nobody takes any more; returns DONE, STOPPED or NEVER.
@@ -309,6 +304,7 @@ class Search:
             self.make_room()
             self.common[k.GROWN] += 1
         elif answer == k.BLOCK_FULL:
+            self.memory.check(int(self.common[k.BYTES]), "the next level")
             if self._is_shared:
                 self._exchange()
                 self.common[k.FILLED] += 1
@@ -375,7 +371,7 @@ class Search:
         """Call one phase. The same call is made again and again while one block is expanded: it is prepared once."""
         place = place or self._places[0]
         prepared = self._prepared.get((phase, id(place)))
-        if prepared is None or prepared.block is not block or prepared.slots is not self.table.slots:
+        if prepared is None or not self._is_ready(prepared, block):
             prepared = self._prepared[phase, id(place)] = self._prepare(phase, block, place)
         prepared.tally[:] = tally
         try:
@@ -383,12 +379,15 @@ class Search:
         finally:
             tally[:] = prepared.tally
 
+    def _is_ready(self, prepared: Prepared, block: Block) -> bool:
+        return prepared.block is block and prepared.slots is self.table.slots and prepared.kept is self._kept
+
     def _prepare(self, phase: int, block: Block, place: Place) -> Prepared:
         tally = self._tally()
         way = Way(Parents(place.parents, block.packed, block.units), place.out, place.around, tally)
         slots = Slots(self.table.slots, self.table.used)
         call = self.engine.call.prepared(phase, (way,) * k.WAYS, self._kept, slots, tally)
-        return Prepared(block, slots.table, tally, call)
+        return Prepared(block, slots.table, self._kept, tally, call)
 
     def _run(self, block: Block, places: list[Place]) -> int:
         ways = (

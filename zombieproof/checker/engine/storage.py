@@ -279,15 +279,10 @@ class Part:
 
 
 def part_of(kept: Kept, fill: int, size: int) -> Part:
-    """Return a copy of the first `fill` rows that are kept, which take `size` bytes."""
+    """Return the first `fill` rows that are kept, which take `size` bytes; nothing is written there any more."""
     units = -(-fill // unit_rows(kept.last.shape[1]))
     return Part(
-        fill,
-        kept.packed[:size].copy(),
-        kept.units[:units].copy(),
-        kept.prints[:fill].copy(),
-        kept.parents[:fill].copy(),
-        kept.actions[:fill].copy(),
+        fill, kept.packed[:size], kept.units[:units], kept.prints[:fill], kept.parents[:fill], kept.actions[:fill]
     )
 
 
@@ -322,7 +317,8 @@ class Shelf:
         fill = sum(part.fill for part in parts)
         if base + fill > _MOST_IN_A_LEVEL:
             raise OutOfMemory(f"a level has more than {_MOST_IN_A_LEVEL:,} states, which is all that can be numbered")
-        self._memory.check(sum(part.packed.nbytes for part in parts), "the next level")
+        if len(parts) > 1:
+            self._memory.check(sum(part.packed.nbytes for part in parts), "the next level")
         units = np.zeros((sum(len(part.units) for part in parts) + 1, 2), np.int64)
         row = place = unit = 0
         for part in parts:
@@ -333,8 +329,8 @@ class Shelf:
         return Block(base, fill, origins(parents, actions, self._actions), packed, units)
 
     def kept(self, rows: int, more_rows: int, more_bytes: int) -> Kept:
-        """Return room for so many rows, whatever they take, and so many rows and bytes more."""
-        packed = np.empty(rows * most_bytes(self._words) + more_bytes, np.uint8)
+        """Return room for so many rows, whatever they take, and so many rows and bytes more: pages, touched later."""
+        packed = self._memory.pages((rows * most_bytes(self._words) + more_bytes,), np.uint8)
         rows += more_rows
         units = np.zeros((rows // unit_rows(self._words) + 1, 2), np.int64)
         last = np.zeros((1, self._words), np.uint64)
