@@ -362,7 +362,8 @@ def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
 
     Units are taken in their order and expanded at once, by whoever is free. Each of the phases behind is for one unit
     at a time, in the order of the units: so everything is found as one thread alone would find it. Whose turn has not
-    come expands another unit, while one of its `ways` is free.
+    come expands another unit, while one of its `ways` is free and the last one is expanded to its end: so a thread has
+    its candidates looked up in the order in which it finds them.
     """
     mine = ways[0].tally
     while True:
@@ -373,10 +374,11 @@ def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
             if way.tally[STAGE] == EXPAND:
                 place = oldest
             else:
-                has_to_wait = mine[PENDING] == len(ways) or load_shared(common, NEXT) >= common[UNITS]
+                is_done = way.tally[PARENT] >= way.tally[LAST]
+                has_to_wait = not is_done or mine[PENDING] == len(ways) or load_shared(common, NEXT) >= common[UNITS]
                 answer = settle(way, kept, slots, common, LOOKS if has_to_wait else 1)
                 if answer == DONE:
-                    if way.tally[PARENT] >= way.tally[LAST]:
+                    if is_done:
                         mine[OLDEST] = (oldest + 1) % len(ways)
                         mine[PENDING] -= 1
                         store_shared(common, TURN, way.tally[UNIT])

@@ -31,9 +31,8 @@ class Candidates(NamedTuple):
     """What expand writes: states, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), what is looked up.
 
     `changes` (n, words / 64) says in bits which words differ from the parent's. Deduplicate writes `fresh` (n,), 1 for
-    what is new. `order` has the candidates that are not in `recent` (RECENT,), the fingerprints that were met last on
-    this way of a thread: all of them are in the table, or are to be looked up before. No two ways share it: what has
-    been expanded on one may be looked up behind what is expanded on the other later.
+    what is new. `order` has the candidates that are not in `recent` (RECENT,), the fingerprints that were met last by
+    this thread: all of them are in the table, or are to be looked up before. No two threads share it.
     """
 
     states: States

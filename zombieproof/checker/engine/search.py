@@ -24,7 +24,7 @@ JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, 
 _BATCH_SECONDS: Final = 0.25
 _WORTH_A_THREAD_SECONDS: Final = 0.0025
 _LOOKS_AGAIN_SECONDS: Final = 0.001
-_MOST_FILLED: Final = 2
+_MOST_FILLED: Final = 1
 _SMALL_BUFFER: Final = MIB // 2
 _FIRST_BATCH: Final = 64
 BLOCK_ROWS: Final = 1 << 18
@@ -76,7 +76,8 @@ class Search:
         self._seconds_per_parent = 0.0
         self._spent: list[float] = []
         self._is_shared = False
-        self._filled: SimpleQueue[Part | None] = SimpleQueue()
+        self._filled: SimpleQueue[tuple[Kept, int, int] | None] = SimpleQueue()
+        self._rooms: list[Kept] = []
         self._prepared: dict[tuple[int, int], Prepared] = {}
 
     # --- levels ---
@@ -158,7 +159,6 @@ class Search:
         """Make a part of what is kept."""
         if self._fill:
             self._parts.append(part_of(self._kept, self._fill, self._bytes))
-            self._kept = self._room()
         self._fill = self._bytes = 0
 
     def _into_block(self, least: int) -> None:
@@ -214,7 +214,8 @@ class Search:
         common[k.NEXT] = common[k.LOOKED_UP] = common[k.TURN] = first
         common[k.UNITS] = last
         while len(self._places) < threads * k.WAYS:
-            self._places.append(self._place(_SMALL_BUFFER))
+            is_first = len(self._places) % k.WAYS == 0
+            self._places.append(self._place(_SMALL_BUFFER, None if is_first else self._places[-1].out.recent))
         at_work = [self._places[one * k.WAYS : (one + 1) * k.WAYS] for one in range(threads)]
         if executor and threads > 1:
             found = self._together(block, at_work, executor)
@@ -237,7 +238,8 @@ class Search:
                 if filled is None:
                     left -= 1
                 else:
-                    self._parts.append(filled)
+                    self._parts.append(part_of(*filled))
+                    self._rooms.append(filled[0])
                     self._into_block(BLOCK_ROWS)
         except BaseException:
             self.common[k.ENDED] = 1
@@ -248,11 +250,11 @@ class Search:
         return [answer.result() for answer in answers]
 
     def _exchange(self) -> None:
-        """Give what is kept to the thread that makes blocks, unless it has enough to do, and take new room."""
+        """Give what is kept to the thread that makes blocks, unless it has enough to do, and take other room."""
         while self._filled.qsize() > _MOST_FILLED and not self.common[k.ENDED]:
             time.sleep(_LOOKS_AGAIN_SECONDS)
-        self._filled.put(part_of(self._kept, int(self.common[k.FILL]), int(self.common[k.BYTES])))
-        self._kept = self._room()
+        self._filled.put((self._kept, int(self.common[k.FILL]), int(self.common[k.BYTES])))
+        self._kept = self._rooms.pop() if self._rooms else self._room()
 
     def _work(self, block: Block, places: list[Place]) -> int:
         """Take units until there are none left, or nobody takes any more; returns DONE, STOPPED or NEVER.
@@ -348,10 +350,11 @@ class Search:
         """Room for what is kept until it becomes a part of a block."""
         return self.shelf.kept(len(self._places[0].out.prints), BLOCK_ROWS, BLOCK_BYTES)
 
-    def _place(self, size: int) -> Place:
+    def _place(self, size: int, recent: Any = None) -> Place:
+        """Where a thread works, with room for candidates of about `size` bytes, and what it has met last elsewhere."""
         trail = np.zeros((1, self.engine.trail.padded.itemsize // 8), np.uint64)
         records = trail.view(self.engine.trail.padded).reshape(-1)
-        out = self.shelf.candidates(size, self.table.recent())
+        out = self.shelf.candidates(size, self.table.recent() if recent is None else recent)
         return Place(Surroundings(self.setup, records, trail, self._no_coverage()), self.shelf.scratch(0), out)
 
     def _no_coverage(self) -> Any:

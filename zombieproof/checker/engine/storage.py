@@ -207,7 +207,7 @@ class Table:
         return 8 * REGIONS * self._next_width()
 
     def recent(self) -> Any:
-        """Return room for the fingerprints that have been met last on one way of a thread (`places.Candidates`)."""
+        """Return room for the fingerprints that a thread has met last (`places.Candidates`)."""
         self._recents.append(np.zeros(RECENT, np.uint64))
         return self._recents[-1]
 
@@ -279,10 +279,15 @@ class Part:
 
 
 def part_of(kept: Kept, fill: int, size: int) -> Part:
-    """Return the first `fill` rows that are kept, which take `size` bytes; nothing is written there any more."""
+    """Return a copy of the first `fill` rows that are kept, which take `size` bytes."""
     units = -(-fill // unit_rows(kept.last.shape[1]))
     return Part(
-        fill, kept.packed[:size], kept.units[:units], kept.prints[:fill], kept.parents[:fill], kept.actions[:fill]
+        fill,
+        kept.packed[:size].copy(),
+        kept.units[:units].copy(),
+        kept.prints[:fill].copy(),
+        kept.parents[:fill].copy(),
+        kept.actions[:fill].copy(),
     )
 
 
@@ -329,8 +334,8 @@ class Shelf:
         return Block(base, fill, origins(parents, actions, self._actions), packed, units)
 
     def kept(self, rows: int, more_rows: int, more_bytes: int) -> Kept:
-        """Return room for so many rows, whatever they take, and so many rows and bytes more: pages, touched later."""
-        packed = self._memory.pages((rows * most_bytes(self._words) + more_bytes,), np.uint8)
+        """Return room for so many rows, whatever they take, and so many rows and bytes more."""
+        packed = np.empty(rows * most_bytes(self._words) + more_bytes, np.uint8)
         rows += more_rows
         units = np.zeros((rows // unit_rows(self._words) + 1, 2), np.int64)
         last = np.zeros((1, self._words), np.uint64)
