@@ -127,9 +127,9 @@ def little(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     filled: list[bool] = []
     exchange, close = search.Search._exchange, search.Search._close
 
-    def exchanged(self: search.Search) -> None:
+    def exchanged(self: search.Search, *arguments: int) -> None:
         filled.append(threading.current_thread() is not threading.main_thread())
-        exchange(self)
+        exchange(self, *arguments)
 
     def closed(self: search.Search) -> None:
         filled.append(threading.current_thread() is not threading.main_thread())

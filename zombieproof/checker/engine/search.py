@@ -23,13 +23,15 @@ JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, 
 
 _BATCH_SECONDS: Final = 0.25
 _WORTH_A_THREAD_SECONDS: Final = 0.0025
-_LOOKS_AGAIN_SECONDS: Final = 0.001
 _MOST_FILLED: Final = 1
+"""So many parts may wait until blocks are made of them: where writing them takes long, nobody runs ahead of it."""
+_LOOKS_AGAIN_SECONDS: Final = 0.001
 _SMALL_BUFFER: Final = MIB // 2
 _FIRST_BATCH: Final = 64
 BLOCK_ROWS: Final = 1 << 18
 BLOCK_BYTES: Final = 32 * MIB
 _thread_seconds: Final[Callable[[], float]] = getattr(time, "thread_time", time.perf_counter)
+_NEXT_LEVEL: Final = "the next level"
 _NO_LIMIT: Final = np.iinfo(np.int64).max
 _NO_BLOCK: Final = Block(
     0, 0, origins(np.empty(0, np.uint32), np.empty(0, np.uint16), 1), np.empty(0, np.uint8), np.zeros((1, 2), np.int64)
@@ -158,6 +160,7 @@ class Search:
     def _close(self) -> None:
         """Make a part of what is kept."""
         if self._fill:
+            self.memory.check(self._bytes, _NEXT_LEVEL)
             self._parts.append(part_of(self._kept, self._fill, self._bytes))
         self._fill = self._bytes = 0
 
@@ -249,11 +252,12 @@ class Search:
             self._is_shared = False
         return [answer.result() for answer in answers]
 
-    def _exchange(self) -> None:
+    def _exchange(self, fill: int, size: int) -> None:
         """Give what is kept to the thread that makes blocks, unless it has enough to do, and take other room."""
+        self.memory.check(size, _NEXT_LEVEL)
         while self._filled.qsize() > _MOST_FILLED and not self.common[k.ENDED]:
             time.sleep(_LOOKS_AGAIN_SECONDS)
-        self._filled.put((self._kept, int(self.common[k.FILL]), int(self.common[k.BYTES])))
+        self._filled.put((self._kept, fill, size))
         self._kept = self._rooms.pop() if self._rooms else self._room()
 
     def _work(self, block: Block, places: list[Place]) -> int:
@@ -306,9 +310,8 @@ class Search:
             self.make_room()
             self.common[k.GROWN] += 1
         elif answer == k.BLOCK_FULL:
-            self.memory.check(int(self.common[k.BYTES]), "the next level")
             if self._is_shared:
-                self._exchange()
+                self._exchange(int(self.common[k.FILL]), int(self.common[k.BYTES]))
                 self.common[k.FILLED] += 1
             else:
                 self._fill, self._bytes = int(self.common[k.FILL]), int(self.common[k.BYTES])
