@@ -243,7 +243,7 @@ class Search:
                 else:
                     self._parts.append(part_of(*filled))
                     self._rooms.append(filled[0])
-                    self._into_block(BLOCK_ROWS)
+                    self._into_block(self.block_size()[0])
         except BaseException:
             self.common[k.ENDED] = 1
             wait(answers)
@@ -316,7 +316,7 @@ class Search:
             else:
                 self._fill, self._bytes = int(self.common[k.FILL]), int(self.common[k.BYTES])
                 self._close()
-                self._into_block(BLOCK_ROWS)
+                self._into_block(self.block_size()[0])
             self.common[k.FILL] = self.common[k.BYTES] = 0
 
     def _has_turn(self, unit: int) -> bool:
@@ -351,7 +351,11 @@ class Search:
 
     def _room(self) -> Kept:
         """Room for what is kept until it becomes a part of a block."""
-        return self.shelf.kept(len(self._places[0].out.prints), BLOCK_ROWS, BLOCK_BYTES)
+        return self.shelf.kept(len(self._places[0].out.prints), *self.block_size())
+
+    def block_size(self) -> tuple[int, int]:
+        """How many rows a block has at least, but for the last of a level, and the bytes behind which it is closed."""
+        return BLOCK_ROWS, BLOCK_BYTES
 
     def _place(self, size: int, recent: Any = None) -> Place:
         """Where a thread works, with room for candidates of about `size` bytes, and what it has met last elsewhere."""

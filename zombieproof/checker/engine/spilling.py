@@ -20,11 +20,13 @@ from zombieproof.checker.engine import places as k
 from zombieproof.checker.engine.batches import Place
 from zombieproof.checker.engine.origins import Origins, StoredOrigins
 from zombieproof.checker.engine.places import REGIONS
-from zombieproof.checker.engine.search import BLOCK_ROWS, Search
+from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.spill import Candidates, Spill, Store, borders
 from zombieproof.checker.engine.storage import MIB, Block, Part
 from zombieproof.checker.engine.units import most_bytes
 
+BLOCK_ROWS: Final = 1 << 16
+BLOCK_BYTES: Final = 8 * MIB
 _SHARE_OF_TABLE: Final = 0.5
 _AT_ONCE: Final = MIB
 _REGION_BYTES: Final = 64  # of a candidate, while its region is sorted
@@ -221,6 +223,10 @@ class SpillingSearch(Search):
         return False
 
     # --- what the search asks ---
+
+    def block_size(self) -> tuple[int, int]:
+        """Blocks are smaller where memory is little."""
+        return BLOCK_ROWS, BLOCK_BYTES
 
     def make_room(self) -> None:
         """Grow the table as far as it may; then empty it, or begin the level again without knowing what is new."""
