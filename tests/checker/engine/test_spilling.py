@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -240,3 +242,30 @@ def test_of_each_fingerprint_the_first_candidate_is_new(
             known.add(mark)
         assert candidates.judged().tolist() == expected
     spill.close()
+
+
+LITTLE_MEMORY = """
+from pathlib import Path
+from sys import argv
+from zombieproof.checker.engine.explore import explore
+from zombieproof.checker.engine.storage import MIB, Memory
+from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
+
+model, workers, folder = two_phase_commit(8), int(argv[1]), Path(argv[2])
+safety = [promise.name for promise in model.promises if promise.kind != "leads_to"]
+explore(model, Rules(), promises=safety, max_depth=1)
+limit = Memory().resident() + 48 * MIB
+result = explore(model, Rules(), promises=safety, workers=workers, memory_bytes=limit, spill=folder)
+print(result.verdict, result.distinct, result.why)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_forty_eight_mib_more_are_enough_for_all_that_stays_in_memory(
+    workers: int, tmp_path: Path, repository_root: Path
+) -> None:
+    """In a process of its own: the limit is for all that it holds. With the blocks of a search in memory it is not."""
+    command = [sys.executable, "-c", LITTLE_MEMORY, str(workers), str(tmp_path / "disk")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=repository_root)
+    assert done.stdout.split() == ["holds", "1745408", "None"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.engine import search
+from zombieproof.checker.engine import search, storage
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import Model, Promise
@@ -189,3 +189,44 @@ def test_blocks_that_cannot_be_made_end_the_search_and_its_threads(
     assert result.interrupted == isinstance(fault, KeyboardInterrupt)
     assert (result.why or "").startswith("interrupted" if result.interrupted else "no more")
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("explore")]
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_what_is_left_when_the_table_cannot_grow_is_what_one_thread_finds_first(
+    workers: int, little: list[bool], shared_by: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory ends in a batch in which threads have filled blocks already: nothing of what they kept is taken twice."""
+    model = of_safety(MANAGERS + 1)
+    rows: dict[int, list[Any]] = {}
+    put, grow = search.Search.put, search.Search.make_room
+    left = 0
+
+    def noted(self: search.Search, block: Any, parts: list[Any]) -> None:
+        rows.setdefault(len(self.levels.blocks), []).extend(
+            zip(*(each.tolist() for each in block.origins.whole()), strict=True)
+        )
+        put(self, block, parts)
+
+    def fails(self: search.Search) -> None:
+        nonlocal left
+        if any(little):
+            left -= 1
+            if left < 0:
+                raise OutOfMemory("no more")
+        grow(self)
+
+    monkeypatch.setattr(search.Search, "put", noted)
+    monkeypatch.setattr(storage, "FIRST_SLOTS", 8)
+    shared_by(1)
+    found(model, 1)
+    expected = rows.copy()
+    monkeypatch.setattr(search.Search, "make_room", fails)
+    shared_by(workers)
+    for times in range(6):
+        rows.clear()
+        little.clear()
+        left = times
+        result = explore(model, Rules(), workers=workers, promises=[each.name for each in model.promises])
+        assert (result.verdict, result.why) == ("inconclusive", "no more")
+        for level, found_there in rows.items():
+            assert found_there == expected[level][: len(found_there)]

@@ -18,9 +18,8 @@ from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import MOST_TASKS, Malformed
 from zombieproof.checker.engine.native import Call
-from zombieproof.checker.engine.search import BLOCK_ROWS, Search
+from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.storage import Block, Memory
-from zombieproof.checker.engine.units import most_bytes
 
 MOST_LEADS_TO: Final = 16
 _NODE_BYTES: Final = 30
@@ -103,11 +102,7 @@ class RecordingSearch(Search):
                 self._gather(block, tally)
 
     def _gather(self, block: Block, tally: Any) -> None:
-        kept, fresh = self._kept, int(tally[k.FRESH])
-        bytes_left = len(kept.packed) - self._bytes
-        if len(kept.parents) - self._fill < fresh or bytes_left < fresh * most_bytes(kept.last.shape[1]):
-            self._close()
-            self._into_block(BLOCK_ROWS)
+        self._roomy(int(tally[k.FRESH]))
         tally[k.FILL], tally[k.BYTES] = self._fill, self._bytes
         answer = self._call(k.GATHER, block, tally)
         self._fill, self._bytes = int(tally[k.FILL]), int(tally[k.BYTES])

@@ -16,7 +16,8 @@ from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.model import Kind
 from zombieproof.checker.engine.origins import origins
 from zombieproof.checker.engine.places import Kept, Parents, Slots, Surroundings, Way
-from zombieproof.checker.engine.storage import MIB, Block, Levels, Memory, Part, Shelf, Table, part_of
+from zombieproof.checker.engine.storage import MIB, Block, Levels, Memory, Part, Shelf, Table
+from zombieproof.checker.engine.units import most_bytes
 
 JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, "at_rest": k.AT_REST, "leads_to": 0}
 """What `tally` says of a promise that is judged, state by state."""
@@ -31,7 +32,6 @@ _FIRST_BATCH: Final = 64
 BLOCK_ROWS: Final = 1 << 18
 BLOCK_BYTES: Final = 32 * MIB
 _thread_seconds: Final[Callable[[], float]] = getattr(time, "thread_time", time.perf_counter)
-_NEXT_LEVEL: Final = "the next level"
 _NO_LIMIT: Final = np.iinfo(np.int64).max
 _NO_BLOCK: Final = Block(
     0, 0, origins(np.empty(0, np.uint32), np.empty(0, np.uint16), 1), np.empty(0, np.uint8), np.zeros((1, 2), np.int64)
@@ -160,9 +160,20 @@ class Search:
     def _close(self) -> None:
         """Make a part of what is kept."""
         if self._fill:
-            self.memory.check(self._bytes, _NEXT_LEVEL)
-            self._parts.append(part_of(self._kept, self._fill, self._bytes))
+            self._parts.append(self.shelf.part(self._kept, self._fill, self._bytes))
         self._fill = self._bytes = 0
+
+    def _cut(self) -> None:
+        """Make a part of what is kept, and a block where that is enough for one."""
+        self._close()
+        self._into_block(self.block_size()[0])
+
+    def _roomy(self, rows: int) -> None:
+        """See that so many rows more can be kept."""
+        kept = self._kept
+        bytes_left = len(kept.packed) - self._bytes
+        if len(kept.parents) - self._fill < rows or bytes_left < rows * most_bytes(kept.last.shape[1]):
+            self._cut()
 
     def _into_block(self, least: int) -> None:
         """Make a block of the parts that there are, if they have so many rows."""
@@ -241,7 +252,7 @@ class Search:
                 if filled is None:
                     left -= 1
                 else:
-                    self._parts.append(part_of(*filled))
+                    self._parts.append(self.shelf.part(*filled))
                     self._rooms.append(filled[0])
                     self._into_block(self.block_size()[0])
         except BaseException:
@@ -254,10 +265,10 @@ class Search:
 
     def _exchange(self, fill: int, size: int) -> None:
         """Give what is kept to the thread that makes blocks, unless it has enough to do, and take other room."""
-        self.memory.check(size, _NEXT_LEVEL)
         while self._filled.qsize() > _MOST_FILLED and not self.common[k.ENDED]:
             time.sleep(_LOOKS_AGAIN_SECONDS)
         self._filled.put((self._kept, fill, size))
+        self._fill = self._bytes = 0
         self._kept = self._rooms.pop() if self._rooms else self._room()
 
     def _work(self, block: Block, places: list[Place]) -> int:
@@ -315,8 +326,7 @@ class Search:
                 self.common[k.FILLED] += 1
             else:
                 self._fill, self._bytes = int(self.common[k.FILL]), int(self.common[k.BYTES])
-                self._close()
-                self._into_block(self.block_size()[0])
+                self._cut()
             self.common[k.FILL] = self.common[k.BYTES] = 0
 
     def _has_turn(self, unit: int) -> bool:

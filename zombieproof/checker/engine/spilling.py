@@ -23,7 +23,6 @@ from zombieproof.checker.engine.places import REGIONS
 from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.spill import Candidates, Spill, Store, borders
 from zombieproof.checker.engine.storage import MIB, Block, Part
-from zombieproof.checker.engine.units import most_bytes
 
 BLOCK_ROWS: Final = 1 << 16
 BLOCK_BYTES: Final = 8 * MIB
@@ -183,15 +182,6 @@ class SpillingSearch(Search):
     def _wide_place(self) -> Place:
         """A place for many units at once: a call takes as long as a unit."""
         return replace(self._place(_AT_ONCE), parents=self.shelf.scratch(_AT_ONCE))
-
-    def _roomy(self, rows: int) -> None:
-        """See that the small buffer can keep so many rows more."""
-        kept = self._kept
-        if len(kept.parents) - self._fill < rows or len(kept.packed) - self._bytes < rows * most_bytes(
-            kept.last.shape[1]
-        ):
-            self._close()
-            self._into_block(BLOCK_ROWS)
 
     def _recount(self, source: list[Block], culprit: tuple[int, int], before: _Before, *, more: bool) -> None:
         """Count successors and coverage anew, up to the one that stops the exploration, and with it if `more`."""

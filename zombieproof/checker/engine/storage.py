@@ -278,20 +278,8 @@ class Part:
     actions: Any
 
 
-def part_of(kept: Kept, fill: int, size: int) -> Part:
-    """Return a copy of the first `fill` rows that are kept, which take `size` bytes."""
-    units = -(-fill // unit_rows(kept.last.shape[1]))
-    return Part(
-        fill,
-        kept.packed[:size].copy(),
-        kept.units[:units].copy(),
-        kept.prints[:fill].copy(),
-        kept.parents[:fill].copy(),
-        kept.actions[:fill].copy(),
-    )
-
-
 _OF_ROWS: Final = ("parents", "actions", "packed")
+_NEXT_LEVEL: Final = "the next level"
 
 
 def _joined(pieces: list[Any]) -> Any:
@@ -317,13 +305,26 @@ class Shelf:
         rows = max(unit_rows(self._words), size // self._dtype.itemsize)
         return self.states(rows, rows)
 
+    def part(self, kept: Kept, fill: int, size: int) -> Part:
+        """Return a copy of the first `fill` rows that are kept, which take `size` bytes; raises OutOfMemory."""
+        self._memory.check(size, _NEXT_LEVEL)
+        units = -(-fill // unit_rows(self._words))
+        return Part(
+            fill,
+            kept.packed[:size].copy(),
+            kept.units[:units].copy(),
+            kept.prints[:fill].copy(),
+            kept.parents[:fill].copy(),
+            kept.actions[:fill].copy(),
+        )
+
     def block(self, base: int, parts: list[Part]) -> Block:
         """Make a block of parts that follow each other; raises OutOfMemory."""
         fill = sum(part.fill for part in parts)
         if base + fill > _MOST_IN_A_LEVEL:
             raise OutOfMemory(f"a level has more than {_MOST_IN_A_LEVEL:,} states, which is all that can be numbered")
         if len(parts) > 1:
-            self._memory.check(sum(part.packed.nbytes for part in parts), "the next level")
+            self._memory.check(sum(part.packed.nbytes for part in parts), _NEXT_LEVEL)
         units = np.zeros((sum(len(part.units) for part in parts) + 1, 2), np.int64)
         row = place = unit = 0
         for part in parts:
