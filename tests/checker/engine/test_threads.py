@@ -1,12 +1,14 @@
 """What several threads find is what one finds: a promise that is broken, an index outside its array, or both."""
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from zombieproof.checker.engine import places as k
 from zombieproof.checker.engine import search, storage
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.hosts import ModelFault
@@ -145,26 +147,78 @@ def little(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def test_what_threads_have_filled_is_made_into_blocks_in_its_order(
     workers: int, little: list[bool], shared_by: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the thread that waits for the others makes blocks, and they follow each other as those that one makes."""
+    """Blocks follow each other as those that one thread makes; nobody waits for a unit of a thread that makes one."""
     blocks: list[tuple[int, int, bytes]] = []
-    put = search.Search.put
+    at_work: dict[int, Any] = {}
+    by_threads = 0
+    put, work = search.Search.put, search.Search._work
 
     def noted(self: search.Search, block: Any, parts: list[Any]) -> None:
-        assert threading.current_thread() is threading.main_thread()
+        nonlocal by_threads
+        if threading.current_thread() is not threading.main_thread():
+            assert at_work[threading.get_ident()].tally[k.PENDING] == 0
+            by_threads += 1
         blocks.append((block.base, block.fill, b"".join(piece.tobytes() for piece in block.origins.pieces())))
         put(self, block, parts)
 
+    def works(self: search.Search, block: Any, places: list[Any]) -> int:
+        at_work[threading.get_ident()] = places[0]
+        return work(self, block, places)
+
     monkeypatch.setattr(search.Search, "put", noted)
+    monkeypatch.setattr(search.Search, "_work", works)
     model = of_safety(MANAGERS + 1)
     shared_by(1)
     alone = found(model, 1)
     expected = blocks.copy()
     blocks.clear()
     little.clear()
+    assert by_threads == 0
     shared_by(workers)
     assert found(model, workers) == alone
     assert blocks == expected
     assert sum(little) > 20
+    assert by_threads > 10
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_nothing_behind_a_block_that_cannot_be_made_becomes_one(
+    workers: int, little: list[bool], shared_by: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory ends for one block, made by a thread, and is there again for those that others have filled since."""
+    model = of_safety(MANAGERS + 1)
+    rows: dict[int, list[Any]] = {}
+    put, block = search.Search.put, Shelf.block
+    left = 0
+
+    def noted(self: search.Search, block: Any, parts: list[Any]) -> None:
+        rows.setdefault(len(self.levels.blocks), []).extend(
+            zip(*(each.tolist() for each in block.origins.whole()), strict=True)
+        )
+        put(self, block, parts)
+
+    def fails(self: Shelf, base: int, parts: list[Any]) -> Any:
+        nonlocal left
+        if threading.current_thread() is not threading.main_thread():
+            left -= 1
+            if left == 0:
+                time.sleep(0.02)  # others fill theirs
+                raise OutOfMemory("no more")
+        return block(self, base, parts)
+
+    monkeypatch.setattr(search.Search, "put", noted)
+    shared_by(1)
+    found(model, 1)
+    expected = rows.copy()
+    monkeypatch.setattr(Shelf, "block", fails)
+    shared_by(workers)
+    for times in range(1, 9):
+        rows.clear()
+        left = times
+        result = explore(model, Rules(), workers=workers, promises=[each.name for each in model.promises])
+        assert (result.verdict, result.why) == ("inconclusive", "no more")
+        for level, found_there in rows.items():
+            assert found_there == expected[level][: len(found_there)]
 
 
 @pytest.mark.parametrize("fault", [OutOfMemory("no more"), KeyboardInterrupt()], ids=["no memory", "interrupted"])

@@ -39,6 +39,8 @@ from zombieproof.checker.engine.places import (
     CULPRIT,
     DEDUPLICATE,
     DONE,
+    DRAINED,
+    DRAINS,
     ENDED,
     EXPAND,
     EXPECTED,
@@ -363,7 +365,7 @@ def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
     Units are taken in their order and expanded at once, by whoever is free. Each of the phases behind is for one unit
     at a time, in the order of the units: so everything is found as one thread alone would find it. Whose turn has not
     come expands another unit, while one of its `ways` is free and the last one is expanded to its end: so a thread has
-    its candidates looked up in the order in which it finds them.
+    its candidates looked up in the order in which it finds them. Who `DRAINS` takes none until all of its own are done.
     """
     mine = ways[0].tally
     while True:
@@ -375,7 +377,8 @@ def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
                 place = oldest
             else:
                 is_done = way.tally[PARENT] >= way.tally[LAST]
-                has_to_wait = not is_done or mine[PENDING] == len(ways) or load_shared(common, NEXT) >= common[UNITS]
+                takes_one = mine[DRAINS] == 0 and mine[PENDING] < len(ways) and load_shared(common, NEXT) < common[UNITS]
+                has_to_wait = not is_done or not takes_one
                 answer = settle(way, kept, slots, common, LOOKS if has_to_wait else 1)
                 if answer == DONE:
                     if is_done:
@@ -386,6 +389,8 @@ def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
                 if answer != WAITING or has_to_wait:
                     return answer
         if place < 0:
+            if mine[DRAINS] == 1:
+                return DRAINED
             unit = take_next(common, NEXT)
             if unit >= common[UNITS]:
                 if mine[PENDING] == 0:

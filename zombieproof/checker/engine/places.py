@@ -132,6 +132,7 @@ UNITS: Final = 25  # end of the units
 BLOCK: Final = 26  # index in the level of row 0 of the block
 BYTES: Final = 27  # next free byte of the next level's block
 FILLED: Final = 28  # how often in this batch what is kept goes into other arrays, as those before are full
+DRAINS: Final = 29  # in the tally of the first way of a thread: 1 when it takes no unit until all of its own are settled
 WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
 ACTIVE: Final = 128  # for each promise: 0 not judged, ALWAYS, SOMETIMES or AT_REST
 BOUNDS: Final = 224  # for each code of bound_hit: how many states
@@ -169,6 +170,7 @@ STOPPED: Final = 3
 WAITING: Final = 4  # for a turn that does not come soon
 RENEWED: Final = 5  # another thread has let the table grow, or has filled what is kept
 NEVER: Final = 6  # its turn does not come any more: another thread has stopped
+DRAINED: Final = 7  # all units of a thread that drains are settled
 
 MOST_SEED: Final = (1 << 32) - 1  # of random walks
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from queue import SimpleQueue
 from typing import Any, Final
 
 import numpy as np
@@ -24,9 +25,6 @@ JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, 
 
 _BATCH_SECONDS: Final = 0.25
 _WORTH_A_THREAD_SECONDS: Final = 0.0025
-_MOST_FILLED: Final = 1
-"""So many parts may wait until blocks are made of them: where writing them takes long, nobody runs ahead of it."""
-_LOOKS_AGAIN_SECONDS: Final = 0.001
 _SMALL_BUFFER: Final = MIB // 2
 _FIRST_BATCH: Final = 64
 BLOCK_ROWS: Final = 1 << 18
@@ -78,7 +76,9 @@ class Search:
         self._seconds_per_parent = 0.0
         self._spent: list[float] = []
         self._is_shared = False
-        self._filled: SimpleQueue[tuple[Kept, int, int] | None] = SimpleQueue()
+        self._filled: deque[tuple[Kept, int, int]] = deque()
+        self._makes_blocks = threading.Lock()
+        self._has_lost = False
         self._rooms: list[Kept] = []
         self._prepared: dict[tuple[int, int], Prepared] = {}
 
@@ -240,36 +240,36 @@ class Search:
             self._end(block, places, answer)
 
     def _together(self, block: Block, at_work: list[list[Place]], executor: ThreadPoolExecutor) -> list[int]:
-        """Have several threads take units; meanwhile this one makes blocks of what they have filled, in order."""
+        """Have several threads take units; they make blocks of what they have filled."""
         self._is_shared = True
         answers = [executor.submit(self._work, block, places) for places in at_work]
-        for answer in answers:
-            answer.add_done_callback(lambda _: self._filled.put(None))
-        left = len(answers)
         try:
-            while left:
-                filled = self._filled.get()
-                if filled is None:
-                    left -= 1
-                else:
-                    self._parts.append(self.shelf.part(*filled))
-                    self._rooms.append(filled[0])
-                    self._into_block(self.block_size()[0])
+            wait(answers)
         except BaseException:
             self.common[k.ENDED] = 1
             wait(answers)
             raise
         finally:
             self._is_shared = False
+            self._make_blocks()
         return [answer.result() for answer in answers]
 
     def _exchange(self, fill: int, size: int) -> None:
-        """Give what is kept to the thread that makes blocks, unless it has enough to do, and take other room."""
-        while self._filled.qsize() > _MOST_FILLED and not self.common[k.ENDED]:
-            time.sleep(_LOOKS_AGAIN_SECONDS)
-        self._filled.put((self._kept, fill, size))
+        """Put aside what is kept, until blocks are made, and take other room."""
+        self._filled.append((self._kept, fill, size))
         self._fill = self._bytes = 0
         self._kept = self._rooms.pop() if self._rooms else self._room()
+
+    def _make_blocks(self) -> None:
+        """Make blocks of what was put aside, in order; where one cannot be made, nothing behind it becomes one."""
+        with self._makes_blocks:
+            while self._filled and not self._has_lost:
+                self._has_lost = True
+                filled = self._filled.popleft()
+                self._parts.append(self.shelf.part(*filled))
+                self._rooms.append(filled[0])
+                self._into_block(self.block_size()[0])
+                self._has_lost = False
 
     def _work(self, block: Block, places: list[Place]) -> int:
         """Take units until there are none left, or nobody takes any more; returns DONE, STOPPED or NEVER.
@@ -296,7 +296,10 @@ class Search:
                     self.common[k.NEXT] = self.common[k.UNITS]
                     continue
                 if answer in (k.TABLE_FULL, k.BLOCK_FULL):
-                    self._help(answer)
+                    self._help(answer, mine)
+                elif answer == k.DRAINED:
+                    self._make_blocks()
+                    mine[k.DRAINS] = 0
                 elif answer == k.WAITING:
                     if not self.table.help():
                         time.sleep(0)
@@ -315,8 +318,11 @@ class Search:
         mine = places[0].tally
         return [places[(mine[k.OLDEST] + i) % k.WAYS] for i in range(mine[k.PENDING])]
 
-    def _help(self, answer: int) -> None:
-        """Make room in the table or in the block, by the thread that has the turn."""
+    def _help(self, answer: int, mine: Any) -> None:
+        """Make room in the table or in the block, by the thread that has the turn.
+
+        Beside others it makes the block when its own units are settled, so that nobody waits for one of them then.
+        """
         if answer == k.TABLE_FULL:
             self.make_room()
             self.common[k.GROWN] += 1
@@ -324,6 +330,7 @@ class Search:
             if self._is_shared:
                 self._exchange(int(self.common[k.FILL]), int(self.common[k.BYTES]))
                 self.common[k.FILLED] += 1
+                mine[k.DRAINS] = 1
             else:
                 self._fill, self._bytes = int(self.common[k.FILL]), int(self.common[k.BYTES])
                 self._cut()
