@@ -68,6 +68,7 @@ from zombieproof.checker.engine.places import (
     RENEWED,
     RESULT,
     RUN,
+    SIFTED,
     SIGN,
     SKIP,
     SOMETIMES,
@@ -205,7 +206,7 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
         parent += 1
     tally[PARENT] = parent
     tally[FOUND] = found
-    tally[POSITION] = tally[FRESH] = 0
+    tally[POSITION] = tally[FRESH] = tally[SIFTED] = 0
 
 
 def worth(state: Any, setup: Any, part: Any) -> Any:
@@ -377,8 +378,8 @@ def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
                 place = oldest
             else:
                 is_done = way.tally[PARENT] >= way.tally[LAST]
-                takes_one = mine[DRAINS] == 0 and mine[PENDING] < len(ways) and load_shared(common, NEXT) < common[UNITS]
-                has_to_wait = not is_done or not takes_one
+                is_free = mine[DRAINS] == 0 and mine[PENDING] < len(ways)
+                has_to_wait = not is_done or not is_free or load_shared(common, NEXT) >= common[UNITS]
                 answer = settle(way, kept, slots, common, LOOKS if has_to_wait else 1)
                 if answer == DONE:
                     if is_done:
@@ -413,12 +414,15 @@ def settle(way: Any, kept: Any, slots: Any, common: Any, looks: Any) -> int:
     """Look candidates up, keep and judge what is new, if the turns of their unit come before so many looks."""
     tally = way.tally
     if tally[STAGE] == DEDUPLICATE:
+        if tally[SIFTED] == 0 and turn_of(common, LOOKED_UP, tally, 1) == WAITING:
+            deduplicate(way.out, slots.table, slots.used, tally, False)
+            tally[SIFTED] = 1
         answer = turn_of(common, LOOKED_UP, tally, looks)
         if answer != DONE:
             return answer
         if common[GROWN] != tally[GROWN]:
             return RENEWED
-        if not deduplicate(way.out, slots.table, slots.used, tally):
+        if not deduplicate(way.out, slots.table, slots.used, tally, True):
             return TABLE_FULL
         tally[STAGE] = GATHER
         if tally[PARENT] >= tally[LAST]:
@@ -473,7 +477,7 @@ def engine(phase: int, ways: Any, kept: Any, slots: Any, common: Any) -> int:
     elif phase == UNPACK:
         unpack(parents, tally)
     elif phase == DEDUPLICATE:
-        if not deduplicate(out, slots.table, slots.used, tally):
+        if not deduplicate(out, slots.table, slots.used, tally, True):
             return TABLE_FULL
     elif phase == GATHER:
         if not gather(out, kept, around, tally):

@@ -50,13 +50,19 @@ def next_bucket(bucket: Any, width: Any) -> Any:
     return _NONE if bucket == width else bucket
 
 
-def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
-    """Mark what is new of the candidates in `order`; False where a region has to grow first."""
+def deduplicate(out: Any, table: Any, used: Any, tally: Any, has_turn: Any) -> bool:
+    """Mark what is new of the candidates in `order`; False where a region has to grow first.
+
+    Without the turn only those that the table has are taken out of `order`: what is there was found by units before,
+    and stays. Of the others nobody knows before the turn has come. It does not matter that another thread writes into
+    the table meanwhile, or lets it grow: a slot is read as it was before or as it is then.
+    """
     found = tally[QUEUED]
     width = np.uint64(table.shape[1])
     limit = table.shape[1] * 13 // 16
     position = tally[POSITION]
     ready = near = position
+    left = 0
     while position < found:
         while ready < found and ready < position + AHEAD:
             mark = out.prints[np.uint64(out.order[np.uint64(ready)])]
@@ -76,7 +82,10 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
         while seen == 0:
             bucket = next_bucket(bucket, width)
             seen = look_up(table, region, bucket, mark)
-        if seen & FULL_BUCKET == 0:
+        if seen & FULL_BUCKET == 0 and not has_turn:
+            out.order[np.uint64(left)] = candidate
+            left += 1
+        elif seen & FULL_BUCKET == 0:
             if used[region] >= limit:
                 tally[POSITION] = position
                 return False
@@ -87,7 +96,10 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
         else:
             out.fresh[candidate] = 0
         position += 1
-    tally[POSITION] = position
+    if has_turn:
+        tally[POSITION] = position
+    else:
+        tally[QUEUED] = left
     return True
 
 
