@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zombieproof.checker.engine.looking_up import home_of, next_bucket, queue, rehash
+from zombieproof.checker.engine import looking_up
+from zombieproof.checker.engine import places as k
+from zombieproof.checker.engine.looking_up import HALF_BITS, deduplicate, home_of, next_bucket, queue, rehash
 from zombieproof.checker.engine.places import BUCKET, RECENT, REGIONS
 from zombieproof.checker.engine.storage import Growth, Memory, Table
 
@@ -57,6 +59,73 @@ def test_a_table_that_is_emptied_has_seen_nothing() -> None:
         assert recent.any()
     table.clear()
     assert not any(recent.any() for recent in recents)
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What compiled code has instructions for, in Python."""
+
+    def look_up(table: Any, region: Any, bucket: Any, mark: Any) -> int:
+        held = table[region, int(bucket) : int(bucket) + BUCKET].tolist()
+        equal = sum(1 << i for i, each in enumerate(held) if each == mark)
+        return equal | sum(1 << i for i, each in enumerate(held) if each == 0) << BUCKET
+
+    monkeypatch.setattr(looking_up, "look_up", look_up)
+    monkeypatch.setattr(looking_up, "prefetch", lambda *_: None)
+    monkeypatch.setattr(looking_up, "trailing_zeros", lambda word: (int(word) & -int(word)).bit_length() - 1)
+
+
+class Unit:
+    """Candidates of one unit, all of them to be looked up, and the counters."""
+
+    def __init__(self, marks: list[int]) -> None:
+        self.out = SimpleNamespace(
+            prints=np.array(marks, np.uint64),
+            order=np.arange(len(marks), dtype=np.uint32),
+            fresh=np.zeros(len(marks), np.uint8),
+        )
+        self.tally = np.zeros(k.PLACES, np.int64)
+        self.tally[k.QUEUED] = len(marks)
+
+    def looked_up(self, table: Any, used: Any, *, has_turn: bool) -> list[int]:
+        """What is new; without the turn, what nobody knows yet."""
+        assert deduplicate(self.out, table, used, self.tally, has_turn)
+        if has_turn:
+            assert self.tally[k.FRESH] == self.out.fresh.sum()
+            return [int(each) for each in np.flatnonzero(self.out.fresh)]
+        assert not self.out.fresh.any()
+        return [int(each) for each in self.out.order[: self.tally[k.QUEUED]]]
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("has_grown", [False, True])
+def test_what_is_dropped_before_the_turn_is_what_was_there_before(has_grown: bool) -> None:
+    """Others look up theirs between, and may let the table grow: what is new then is what is new without all of it."""
+    random = np.random.default_rng(3)
+    few = [each << int(HALF_BITS) | each for each in random.choice(1 << 30, 60, replace=False).tolist()]
+    for width in (64, 128):
+        before, between, mine = (random.choice(few, 40).tolist() for _ in range(3))
+        found = {}
+        for is_early in (False, True):
+            table, used = np.zeros((REGIONS, width), np.uint64), np.zeros(REGIONS, np.int64)
+            Unit(before).looked_up(table, used, has_turn=True)
+            unit = Unit(mine)
+            if is_early:
+                held, counted = table.copy(), used.copy()
+                unknown = unit.looked_up(table, used, has_turn=False)
+                assert unknown == [i for i, mark in enumerate(mine) if mark not in before]
+                assert (table == held).all()
+                assert (used == counted).all()
+            Unit(between).looked_up(table, used, has_turn=True)
+            if has_grown:
+                larger = np.zeros((REGIONS, 2 * width), np.uint64)
+                for region in range(REGIONS):
+                    rehash(table, larger, np.zeros(2 * width // BUCKET, np.uint8), region)
+                table = larger
+            found[is_early] = unit.looked_up(table, used, has_turn=True)
+        assert found[True] == found[False]
+        assert found[True]
+        assert len(found[True]) < 40 - len(set(before) & set(mine))
 
 
 def where_looking_up_ends(region: Any, mark: Any) -> int:
