@@ -143,6 +143,31 @@ def little(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return filled
 
 
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[Any]]:
+    """What becomes blocks: for each level its rows, parent and action, in order."""
+    found: dict[int, list[Any]] = {}
+    put = search.Search.put
+
+    def noted(self: search.Search, block: Any, parts: list[Any]) -> None:
+        of_level = found.setdefault(len(self.levels.blocks), [])
+        of_level.extend(zip(*(each.tolist() for each in block.origins.whole()), strict=True))
+        put(self, block, parts)
+
+    monkeypatch.setattr(search.Search, "put", noted)
+    return found
+
+
+def ends_with_the_first_rows(
+    model: Model, workers: int, rows: dict[int, list[Any]], expected: dict[int, list[Any]]
+) -> None:
+    """Memory ends, and what there is of each level is what one thread finds first."""
+    result = explore(model, Rules(), workers=workers, promises=[each.name for each in model.promises])
+    assert (result.verdict, result.why) == ("inconclusive", "no more")
+    for level, found_there in rows.items():
+        assert found_there == expected[level][: len(found_there)]
+
+
 @pytest.mark.parametrize("workers", [2, 4])
 def test_what_threads_have_filled_is_made_into_blocks_in_its_order(
     workers: int, little: list[bool], shared_by: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
@@ -183,19 +208,16 @@ def test_what_threads_have_filled_is_made_into_blocks_in_its_order(
 
 @pytest.mark.parametrize("workers", [2, 4])
 def test_nothing_behind_a_block_that_cannot_be_made_becomes_one(
-    workers: int, little: list[bool], shared_by: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
+    workers: int,
+    rows: dict[int, list[Any]],
+    little: list[bool],
+    shared_by: Callable[..., list[int]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Memory ends for one block, made by a thread, and is there again for those that others have filled since."""
     model = of_safety(MANAGERS + 1)
-    rows: dict[int, list[Any]] = {}
-    put, block = search.Search.put, Shelf.block
+    block = Shelf.block
     left = 0
-
-    def noted(self: search.Search, block: Any, parts: list[Any]) -> None:
-        rows.setdefault(len(self.levels.blocks), []).extend(
-            zip(*(each.tolist() for each in block.origins.whole()), strict=True)
-        )
-        put(self, block, parts)
 
     def fails(self: Shelf, base: int, parts: list[Any]) -> Any:
         nonlocal left
@@ -206,7 +228,6 @@ def test_nothing_behind_a_block_that_cannot_be_made_becomes_one(
                 raise OutOfMemory("no more")
         return block(self, base, parts)
 
-    monkeypatch.setattr(search.Search, "put", noted)
     shared_by(1)
     found(model, 1)
     expected = rows.copy()
@@ -215,10 +236,7 @@ def test_nothing_behind_a_block_that_cannot_be_made_becomes_one(
     for times in range(1, 9):
         rows.clear()
         left = times
-        result = explore(model, Rules(), workers=workers, promises=[each.name for each in model.promises])
-        assert (result.verdict, result.why) == ("inconclusive", "no more")
-        for level, found_there in rows.items():
-            assert found_there == expected[level][: len(found_there)]
+        ends_with_the_first_rows(model, workers, rows, expected)
 
 
 @pytest.mark.parametrize("fault", [OutOfMemory("no more"), KeyboardInterrupt()], ids=["no memory", "interrupted"])
@@ -247,19 +265,16 @@ def test_blocks_that_cannot_be_made_end_the_search_and_its_threads(
 
 @pytest.mark.parametrize("workers", [2, 4])
 def test_what_is_left_when_the_table_cannot_grow_is_what_one_thread_finds_first(
-    workers: int, little: list[bool], shared_by: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
+    workers: int,
+    rows: dict[int, list[Any]],
+    little: list[bool],
+    shared_by: Callable[..., list[int]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Memory ends in a batch in which threads have filled blocks already: nothing of what they kept is taken twice."""
     model = of_safety(MANAGERS + 1)
-    rows: dict[int, list[Any]] = {}
-    put, grow = search.Search.put, search.Search.make_room
+    grow = search.Search.make_room
     left = 0
-
-    def noted(self: search.Search, block: Any, parts: list[Any]) -> None:
-        rows.setdefault(len(self.levels.blocks), []).extend(
-            zip(*(each.tolist() for each in block.origins.whole()), strict=True)
-        )
-        put(self, block, parts)
 
     def fails(self: search.Search) -> None:
         nonlocal left
@@ -269,7 +284,6 @@ def test_what_is_left_when_the_table_cannot_grow_is_what_one_thread_finds_first(
                 raise OutOfMemory("no more")
         grow(self)
 
-    monkeypatch.setattr(search.Search, "put", noted)
     monkeypatch.setattr(storage, "FIRST_SLOTS", 8)
     shared_by(1)
     found(model, 1)
@@ -280,7 +294,4 @@ def test_what_is_left_when_the_table_cannot_grow_is_what_one_thread_finds_first(
         rows.clear()
         little.clear()
         left = times
-        result = explore(model, Rules(), workers=workers, promises=[each.name for each in model.promises])
-        assert (result.verdict, result.why) == ("inconclusive", "no more")
-        for level, found_there in rows.items():
-            assert found_there == expected[level][: len(found_there)]
+        ends_with_the_first_rows(model, workers, rows, expected)

@@ -8,6 +8,7 @@ A batch goes through three phases. *Expand* turns parents into candidates: succe
 order of parent and action. *Deduplicate* (`looking_up`) keeps of each fingerprint the first candidate in order, if the
 table does not hold it yet. *Gather* writes what was kept to the next level and judges promises. Several threads expand
 different parents at once, which is most of the work; each of the other two phases is done by one of them at a time.
+Who waits for the second drops meanwhile the candidates that the table has.
 """
 
 from __future__ import annotations
@@ -378,8 +379,8 @@ def run(ways: Any, kept: Any, slots: Any, common: Any) -> int:
                 place = oldest
             else:
                 is_done = way.tally[PARENT] >= way.tally[LAST]
-                is_free = mine[DRAINS] == 0 and mine[PENDING] < len(ways)
-                has_to_wait = not is_done or not is_free or load_shared(common, NEXT) >= common[UNITS]
+                takes_more = mine[DRAINS] == 0 and mine[PENDING] < len(ways)
+                has_to_wait = not is_done or not takes_more or load_shared(common, NEXT) >= common[UNITS]
                 answer = settle(way, kept, slots, common, LOOKS if has_to_wait else 1)
                 if answer == DONE:
                     if is_done:

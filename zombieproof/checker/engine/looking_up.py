@@ -54,8 +54,8 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any, has_turn: Any) -> b
     """Mark what is new of the candidates in `order`; False where a region has to grow first.
 
     Without the turn only those that the table has are taken out of `order`: what is there was found by units before,
-    and stays. Of the others nobody knows before the turn has come. It does not matter that another thread writes into
-    the table meanwhile, or lets it grow: a slot is read as it was before or as it is then.
+    whatever becomes of the table. Of the others nobody knows before the turn has come. It does not matter that another
+    thread writes into the table meanwhile, lets it grow or empties it: a slot is read as it was before or is then.
     """
     found = tally[QUEUED]
     width = np.uint64(table.shape[1])
