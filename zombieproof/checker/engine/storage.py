@@ -98,6 +98,12 @@ class Memory:
         count = int(np.prod(shape))
         return np.frombuffer(self.area(count * np.dtype(dtype).itemsize), dtype, count).reshape(shape)
 
+    def copy(self, array: Any) -> Any:
+        """Return a copy in pages of its own: they are given back with it, whatever thread it was made by."""
+        copied = self.pages(array.shape, array.dtype)
+        copied[:] = array
+        return copied
+
 
 def _available() -> int:
     """Return what the machine, or the control group of this process, has left in bytes."""
@@ -309,14 +315,8 @@ class Shelf:
         """Return a copy of the first `fill` rows that are kept, which take `size` bytes; raises OutOfMemory."""
         self._memory.check(size, _NEXT_LEVEL)
         units = -(-fill // unit_rows(self._words))
-        return Part(
-            fill,
-            kept.packed[:size].copy(),
-            kept.units[:units].copy(),
-            kept.prints[:fill].copy(),
-            kept.parents[:fill].copy(),
-            kept.actions[:fill].copy(),
-        )
+        rows = kept.prints[:fill], kept.parents[:fill], kept.actions[:fill]
+        return Part(fill, *map(self._memory.copy, (kept.packed[:size], kept.units[:units], *rows)))
 
     def block(self, base: int, parts: list[Part]) -> Block:
         """Make a block of parts that follow each other; raises OutOfMemory."""
