@@ -133,9 +133,9 @@ def little(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         filled.append(threading.current_thread() is not threading.main_thread())
         exchange(self, *arguments)
 
-    def closed(self: search.Search) -> None:
+    def closed(self: search.Search, least: int) -> None:
         filled.append(threading.current_thread() is not threading.main_thread())
-        close(self)
+        close(self, least)
 
     monkeypatch.setattr(search, "BLOCK_ROWS", 1000)
     monkeypatch.setattr(search.Search, "_exchange", exchanged)

@@ -149,41 +149,39 @@ class Search:
     def settle(self) -> None:
         """Make blocks of all that the last level has, and see which ways lead to what was found there."""
         try:
-            self._close()
-            self._into_block(1)
+            self._close(1)
         finally:
             for promise, (level, index) in self._seen.items():
                 if index < self.levels.count(level):
                     self.witnesses[promise] = self.levels.path(level, index)
             self._seen.clear()
 
-    def _close(self) -> None:
-        """Make a part of what is kept."""
-        if self._fill:
-            self._parts.append(self.shelf.part(self._kept, self._fill, self._bytes))
+    def _close(self, least: int) -> None:
+        """Make room where rows are kept."""
+        fill, size = self._fill, self._bytes
         self._fill = self._bytes = 0
-
-    def _cut(self) -> None:
-        """Make a part of what is kept, and a block where that is enough for one."""
-        self._close()
-        self._into_block(self.block_size()[0])
+        if fill or self._parts:
+            self._into_block(self._kept, fill, size, least)
 
     def _roomy(self, rows: int) -> None:
         """See that so many rows more can be kept."""
         kept = self._kept
         bytes_left = len(kept.packed) - self._bytes
         if len(kept.parents) - self._fill < rows or bytes_left < rows * most_bytes(kept.last.shape[1]):
-            self._cut()
+            self._close(self.block_size()[0])
 
-    def _into_block(self, least: int) -> None:
-        """Make a block of the parts that there are, if they have so many rows."""
-        if sum(part.fill for part in self._parts) >= least:
-            parts, self._parts = self._parts, []
+    def _into_block(self, kept: Kept, fill: int, size: int, least: int) -> None:
+        """Make a block of the parts that wait and of what is kept, if they have so many rows; if not, it waits too."""
+        parts = [*self._parts, self.shelf.part(kept, fill, size)]
+        if sum(part.fill for part in parts) >= least:
+            self._parts = []
             self.put(self.shelf.block(self.levels.count(-1), parts), parts)
+        elif fill:
+            self._parts.append(self.shelf.apart(parts[-1]))
 
     def put(self, block: Block, parts: list[Part]) -> None:
         """Add a block, made of parts, to the last level."""
-        del parts
+        block.packed = self.shelf.joined(parts)
         self.levels.take(block)
 
     def rows(self, block: Block, first: int, last: int) -> Iterator[tuple[int, bytes]]:
@@ -266,9 +264,8 @@ class Search:
             while self._filled and not self._has_lost:
                 self._has_lost = True
                 filled = self._filled.popleft()
-                self._parts.append(self.shelf.part(*filled))
+                self._into_block(*filled, self.block_size()[0])
                 self._rooms.append(filled[0])
-                self._into_block(self.block_size()[0])
                 self._has_lost = False
 
     def _work(self, block: Block, places: list[Place]) -> int:
@@ -333,7 +330,7 @@ class Search:
                 mine[k.DRAINS] = 1
             else:
                 self._fill, self._bytes = int(self.common[k.FILL]), int(self.common[k.BYTES])
-                self._cut()
+                self._close(self.block_size()[0])
             self.common[k.FILL] = self.common[k.BYTES] = 0
 
     def _has_turn(self, unit: int) -> bool:

@@ -229,14 +229,14 @@ class SpillingSearch(Search):
 
     def put(self, block: Block, parts: list[Part]) -> None:
         """Add a block to the last level; its states and origins go to the disk."""
-        super().put(block, parts)
+        self.levels.take(block)
+        self._stored[id(block)] = self._following, self._following.size, int(block.units[-1, 0])
         for part in parts:
+            self._following.add(part.packed)
             if self._candidates is not None:
                 self._candidates.add(part.prints)
             elif not self._is_blind:
-                self._prints.append(part.prints)
-        self._stored[id(block)] = self._following, self._following.add(block.packed), len(block.packed)
-        block.packed = None
+                self._prints.append(part.prints.copy())
         origins = block.origins
         assert isinstance(origins, Origins)
         if self._candidates is None:

@@ -98,12 +98,6 @@ class Memory:
         count = int(np.prod(shape))
         return np.frombuffer(self.area(count * np.dtype(dtype).itemsize), dtype, count).reshape(shape)
 
-    def copy(self, array: Any) -> Any:
-        """Return a copy in pages of its own: they are given back with it, whatever thread it was made by."""
-        copied = self.pages(array.shape, array.dtype)
-        copied[:] = array
-        return copied
-
 
 def _available() -> int:
     """Return what the machine, or the control group of this process, has left in bytes."""
@@ -274,7 +268,7 @@ class Block:
 
 @dataclass(slots=True)
 class Part:
-    """Rows on their way into a block: packed, in units that count from its own first row."""
+    """Rows on their way into a block: packed, in units that count from its own first row, as they are kept."""
 
     fill: int
     packed: Any
@@ -282,14 +276,6 @@ class Part:
     prints: Any
     parents: Any
     actions: Any
-
-
-_OF_ROWS: Final = ("parents", "actions", "packed")
-_NEXT_LEVEL: Final = "the next level"
-
-
-def _joined(pieces: list[Any]) -> Any:
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 class Shelf:
@@ -312,27 +298,38 @@ class Shelf:
         return self.states(rows, rows)
 
     def part(self, kept: Kept, fill: int, size: int) -> Part:
-        """Return a copy of the first `fill` rows that are kept, which take `size` bytes; raises OutOfMemory."""
-        self._memory.check(size, _NEXT_LEVEL)
+        """Return the first `fill` rows that are kept, which take `size` bytes."""
         units = -(-fill // unit_rows(self._words))
         rows = kept.prints[:fill], kept.parents[:fill], kept.actions[:fill]
-        return Part(fill, *map(self._memory.copy, (kept.packed[:size], kept.units[:units], *rows)))
+        return Part(fill, kept.packed[:size], kept.units[:units], *rows)
+
+    def apart(self, part: Part) -> Part:
+        """Return a copy, which stays when what is kept changes; raises OutOfMemory."""
+        rows = part.prints.copy(), part.parents.copy(), part.actions.copy()
+        return Part(part.fill, self.joined([part]), part.units.copy(), *rows)
 
     def block(self, base: int, parts: list[Part]) -> Block:
-        """Make a block of parts that follow each other; raises OutOfMemory."""
+        """Make a block of parts that follow each other, without their states; raises OutOfMemory."""
         fill = sum(part.fill for part in parts)
         if base + fill > _MOST_IN_A_LEVEL:
             raise OutOfMemory(f"a level has more than {_MOST_IN_A_LEVEL:,} states, which is all that can be numbered")
-        if len(parts) > 1:
-            self._memory.check(sum(part.packed.nbytes for part in parts), _NEXT_LEVEL)
         units = np.zeros((sum(len(part.units) for part in parts) + 1, 2), np.int64)
         row = place = unit = 0
         for part in parts:
             units[unit : unit + len(part.units)] = part.units + np.array([place, row])
             place, row, unit = place + len(part.packed), row + part.fill, unit + len(part.units)
         units[unit] = place, row
-        parents, actions, packed = (_joined([getattr(part, name) for part in parts]) for name in _OF_ROWS)
-        return Block(base, fill, origins(parents, actions, self._actions), packed, units)
+        parents, actions = (np.concatenate([getattr(part, name) for part in parts]) for name in ("parents", "actions"))
+        return Block(base, fill, origins(parents, actions, self._actions), None, units)
+
+    def joined(self, parts: list[Part]) -> Any:
+        """Return the states of parts, in pages of their own, which are given back whatever thread made them.
+
+        Raises OutOfMemory.
+        """
+        size = sum(len(part.packed) for part in parts)
+        self._memory.check(size, "the next level")
+        return np.concatenate([part.packed for part in parts], out=self._memory.pages((size,), np.uint8))
 
     def kept(self, rows: int, more_rows: int, more_bytes: int) -> Kept:
         """Return room for so many rows, whatever they take, and so many rows and bytes more."""
@@ -375,7 +372,7 @@ class Levels:
         """Add a block to the last level."""
         self.blocks[-1].append(block)
         self.packed_states += block.fill
-        self.packed_bytes += block.packed.nbytes + block.units.nbytes
+        self.packed_bytes += int(block.units[-1, 0]) + block.units.nbytes
 
     def count(self, level: int) -> int:
         """Return how many states a level has."""
