@@ -33,6 +33,7 @@ GENERATED = {
     "docs/histories.md": "python -m tests.traces.history",
     "docs/nightly.md": "make check-nightly",
     "docs/engine-speed.md": "python benchmarks/engine.py --large --earlier DIR --write docs/engine-speed.md",
+    "docs/engine-workers.md": "python -m benchmarks.engine_workers --large --write docs/engine-workers.md",
     "docs/pipeline-speed.md": "python benchmarks/pipeline.py --write docs/pipeline-speed.md",
     "docs/proposal-2014-stories.md": "make proposal",
     "docs/reductions.md": "make reductions",

@@ -11,6 +11,7 @@ from zombieproof.checker.engine.walking import wander
 from zombieproof.checker.request import Request, changes_readings, chosen, preset_in_force, rules_words
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.swarm import swarm
+from zombieproof.checker.warming import compile_apart
 from zombieproof.model.rules import Rules
 
 __all__ = ["Checked", "Request", "UnknownMutant", "check", "chosen"]
@@ -80,8 +81,10 @@ def check(
     promises = judged(scenario, mutant, rules, bounds)
     smaller = reduced(model, setup, promises, request.reduce) if request.reduce else None
     if request.walks is None:
+        explored = smaller.smaller if smaller else model
+        apart = 0.0 if request.memory_bytes is None else compile_apart(explored, scenario, request, stop)
         result = explore(
-            smaller.smaller if smaller else model,
+            explored,
             setup,
             promises=promises,
             memory_bytes=request.memory_bytes,
@@ -91,6 +94,7 @@ def check(
             progress=progress,
             stop=stop,
         )
+        result = replace(result, compile_seconds=result.compile_seconds + apart)
         result = smaller.of_the_model(result) if smaller else result
     elif smaller:
         raise Malformed("walks at random are not reduced: leave --reduce away, or --simulate", "reduce")

@@ -1,18 +1,33 @@
-"""Compiling models in a process beside this one, so that those that come later are kept when they are asked for.
+"""Compiling models in another process, which leaves them in the cache; where nothing is kept, none is begun.
 
-Numba compiles one thing at a time in a process. Where nothing is kept, or there is one core, nothing is begun.
+Numba compiles one thing at a time in a process: models that come later are compiled *beside* this one, so that they are
+there when they are asked for. And it holds hundreds of MiB, which the system does not get back: where memory is limited
+a model is compiled *apart*, before it is explored.
 """
 
 from __future__ import annotations
 
 import contextlib
+import pickle
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Final
 
+from zombieproof.checker.request import Request
 from zombieproof.checker.scenario import Scenario
 
+if TYPE_CHECKING:
+    from zombieproof.checker.engine.explore import Stop
+    from zombieproof.checker.engine.model import Model
+
+_LOOK_SECONDS: Final = 0.1
+_APART: Final = (
+    "import pickle, sys; from zombieproof.checker.warming import compile_asked; compile_asked(sys.stdin.buffer)"
+)
 _PROGRAM: Final = "import sys; from zombieproof.checker.warming import compile_all; compile_all(sys.argv[1:])"
 
 
@@ -56,3 +71,47 @@ def compile_all(names: Sequence[str]) -> None:
         model, setup = scenario.model(scenario.bounds), scenario.setup(scenario.own_rules(), scenario.bounds)
         # What leads to what is looked for in a whole graph, by functions of their own; those graphs are small.
         explore(model, setup, promises=scenario.leads_to, max_states=None if scenario.leads_to else 1)
+
+
+def compile_apart(model: Model, scenario: Scenario, request: Request, stop: Stop | None) -> float:
+    """Have what a registered scenario explores in the cache, compiled by another process; returns the seconds.
+
+    What cannot be compiled is told by who asks for it then.
+    """
+    from zombieproof.checker.engine.cache import can_keep  # noqa: PLC0415  # the same
+    from zombieproof.checker.engine.compiled import is_kept  # noqa: PLC0415  # the same
+    from zombieproof.checker.scenarios import SCENARIOS  # noqa: PLC0415  # the same
+
+    if SCENARIOS.get(scenario.name) is not scenario or is_kept(model) or not can_keep():
+        return 0.0
+    began = time.perf_counter()
+    apart = subprocess.Popen(
+        [sys.executable, "-c", _APART], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    asked = replace(request, workers=1, memory_bytes=None, keeping=None, spill=None)
+    try:
+        with contextlib.suppress(BrokenPipeError):  # it has ended, whatever was wrong
+            assert apart.stdin is not None
+            apart.stdin.write(pickle.dumps((scenario.name, asked)))
+            apart.stdin.close()
+        while apart.poll() is None and not (stop is not None and stop.is_set()):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                apart.wait(_LOOK_SECONDS)
+    finally:
+        apart.terminate()
+        apart.wait()
+    return time.perf_counter() - began
+
+
+def compile_asked(asked: IO[bytes]) -> None:
+    """Have in the cache what a scenario explores under the request that is read, both pickled; no state is judged."""
+    from zombieproof.checker.checking import check  # noqa: PLC0415  # it is what asks for this
+    from zombieproof.checker.engine.compiled import compiled  # noqa: PLC0415  # the same
+    from zombieproof.checker.engine.storage import Memory, Table  # noqa: PLC0415  # the same
+    from zombieproof.checker.scenarios import SCENARIOS  # noqa: PLC0415  # the same
+
+    name, request = pickle.load(asked)  # noqa: S301  # of the process that began this one
+    at_once = threading.Event()
+    at_once.set()
+    checked = check(SCENARIOS[name], request, stop=at_once)
+    Table(Memory()).grow(compiled(checked.reduced.smaller if checked.reduced else checked.model).rehash)

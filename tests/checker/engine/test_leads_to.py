@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zombieproof.checker.engine import fairness, native, search
+from zombieproof.checker.engine import fairness, native, recording, search
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import Malformed, Model, Promise
@@ -350,6 +350,31 @@ def test_who_does_not_ask_is_told_what_an_exploration_without_notes_tells(
     assert explore(owing, house(most=3), promises=["the_sum_is_allowed"]).verdict == "holds"
 
 
+@pytest.mark.parametrize("gives_up", [1, 0])
+def test_notes_in_many_chunks_say_the_same(gives_up: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many calls and chunks the notes are spread over, the graph of them is the same."""
+    scenario = SCENARIOS["two_phase_commit_ends"]
+    bounds = scenario.own_bounds({"n": 5, "gives_up": gives_up})
+    setup, model = scenario.setup(scenario.own_rules(), bounds), scenario.model(bounds)
+    chunks: list[int] = []
+    joined = fairness.graph_of
+
+    def counted(found: recording.RecordingSearch) -> fairness.Graph:
+        chunks.append(len(found.chunks))
+        return joined(found)
+
+    monkeypatch.setattr(fairness, "graph_of", counted)
+    whole = explore(model, setup, promises=scenario.leads_to)
+    assert whole.verdict == ("holds" if gives_up else "violated")
+    monkeypatch.setattr(search, "_SMALL_BUFFER", 1)
+    monkeypatch.setattr(recording, "_ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(recording, "_CALLS", 1)
+    parts = explore(model, setup, promises=scenario.leads_to)
+    assert (parts.verdict, parts.violated, parts.distinct) == (whole.verdict, whole.violated, whole.distinct)
+    assert chunks[0] == 1
+    assert chunks[1] > 50
+
+
 def test_a_call_that_is_made_again_and_again_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """To tell compiled code where all arrays are takes longer than a phase of a small buffer."""
     spread, called = native.spread, native.Linked.called
@@ -366,6 +391,7 @@ def test_a_call_that_is_made_again_and_again_is_prepared_once(monkeypatch: pytes
     monkeypatch.setattr(native, "spread", counted_spread)
     monkeypatch.setattr(native.Linked, "called", counted)
     monkeypatch.setattr(search, "_SMALL_BUFFER", 1)
+    monkeypatch.setattr(recording, "_ROWS_AT_ONCE", 1)
     scenario = SCENARIOS["two_phase_commit_ends"]
     bounds = scenario.own_bounds({"n": 5})
     setup = scenario.setup(scenario.own_rules(), bounds)

@@ -61,7 +61,7 @@ _PACKING: Final = ("pack_whole", "pack_row", "unpack_whole", "unpack_row", "unpa
 _GLOBALS: Final = (
     vars(wandering) | vars(graph_kernels) | vars(packing) | vars(fingerprints) | vars(looking_up) | vars(kernels)
 )
-_OF_GRAPHS: Final = ("owed_in", "sum_up")
+_OF_GRAPHS: Final = ("list_leading", "owed_in", "print_of", "close")
 _PARTS: Final = (
     (fingerprints, _WEIGHING),
     (packing, _PACKING),
@@ -86,7 +86,10 @@ class Source(Protocol):
     model: Model
     state: Layout
     trail: Layout
-    key: str
+
+    @property
+    def key(self) -> str:
+        """The hash of all that is compiled."""
 
     @property
     def lowering(self) -> Lowering:

@@ -30,6 +30,7 @@ _FORMAT: Final = b"zombieproof compiled 2\n"
 _KEPT_FOLDERS: Final = 192
 _KEPT_BYTES: Final = 512 * 2**20
 """Room for all models of the protocol several times over, however many small ones are compiled between two uses."""
+SUFFIX: Final = ".compiled"
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 _NAMES: Final = "names"
 _KEPT_NAMES: Final = 2 * _KEPT_FOLDERS
@@ -63,6 +64,19 @@ def is_on() -> bool:
     try:
         return cache_folder() is not None
     except RuntimeError:
+        return False
+
+
+def can_keep() -> bool:
+    """Whether compiled models are kept, and can be."""
+    try:
+        folder = cache_folder()
+        if folder is None:
+            return False
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except (OSError, RuntimeError):
         return False
 
 
@@ -162,7 +176,7 @@ class Kept:
 
     def _file(self, kinds: Kinds) -> Path:
         digest = hashlib.sha256(f"{said(kinds)}\0{processor()}".encode()).hexdigest()
-        return self._folder / f"{self._name}-{digest[:16]}.compiled"
+        return self._folder / f"{self._name}-{digest[:16]}{SUFFIX}"
 
     @staticmethod
     def _unsealed(file: Path) -> bytes | None:

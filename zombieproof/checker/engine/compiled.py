@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from zombieproof.checker.engine import places
-from zombieproof.checker.engine.cache import Kept, folder_of, is_on, key_of, note_key
+from zombieproof.checker.engine.cache import SUFFIX, Kept, folder_of, is_on, key_of, note_key
 from zombieproof.checker.engine.identity import identity
 from zombieproof.checker.engine.layout import Layout, layout_of
 from zombieproof.checker.engine.model import Malformed, Model
@@ -103,6 +103,13 @@ def compiled(model: Model) -> Engine:
         return _engines[id(model)]
 
 
+def is_kept(model: Model) -> bool:
+    """Whether the cache has the code of a model, so that nothing of it has to be lowered or compiled."""
+    known = _Source(model).known
+    folder = folder_of(known) if known is not None else None
+    return folder is not None and any(folder.glob(f"{_ENTRIES[0]}-*{SUFFIX}"))
+
+
 def _engine(model: Model) -> Engine:
     if not 0 < model.actions <= _MOST_ACTIONS or len(model.promises) > places.MAX_PROMISES:
         raise Malformed(
@@ -120,7 +127,7 @@ class _Source:
     """What a model is compiled from. It is lowered when that is needed, which it is not for what is in the cache.
 
     Attributes:
-        key: the hash of the lowered functions and of all that is compiled with them.
+        known: its `key`, where the cache says what that is.
     """
 
     def __init__(self, model: Model) -> None:
@@ -128,11 +135,19 @@ class _Source:
         self.state, self.setup, self.trail = (
             layout_of(record, model.sizes) for record in (model.state, model.setup, model.trail)
         )
-        name = identity(model.functions, *self._others(), *versions()) if is_on() else None
-        known = key_of(name) if name is not None else None
-        self.key = known if known is not None else self._key()
-        if name is not None and known is None:
-            note_key(name, self.key)
+        self._name = identity(model.functions, *self._others(), *versions()) if is_on() else None
+        self.known = key_of(self._name) if self._name is not None else None
+
+    @cached_property
+    def key(self) -> str:
+        """The hash of the lowered functions and of all that is compiled with them. Raises LoweringError."""
+        if self.known is not None:
+            return self.known
+        names = [self.lowering.read(function).name for function in self.model.functions]
+        key = self.lowering.source_hash(names, *self._others())
+        if self._name is not None:
+            note_key(self._name, key)
+        return key
 
     def _others(self) -> tuple[object, ...]:
         """What decides beside the functions: layouts, numbers, and our own sources."""
@@ -142,10 +157,6 @@ class _Source:
         takes = [promise.parameters for promise in model.promises], sorted(model.faults), model.followed.clusters
         dtypes = [layout.padded.descr for layout in (self.state, self.setup, self.trail)]
         return dtypes, takes, model.actions, model.coverage, own
-
-    def _key(self) -> str:
-        names = [self.lowering.read(function).name for function in self.model.functions]
-        return self.lowering.source_hash(names, *self._others())
 
     @cached_property
     def lowering(self) -> Lowering:

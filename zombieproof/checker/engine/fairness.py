@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from zombieproof.checker.engine.places import NO_ACTION
-from zombieproof.checker.engine.recording import Edges, Nodes, RecordingSearch
+from zombieproof.checker.engine.recording import EDGE_BYTES, NODE_BYTES, Edges, Nodes, RecordingSearch
 
 _MOST_PLACES: Final = 1 << 18
 _BYTES_OF_A_NODE: Final = 64
@@ -84,7 +84,7 @@ def debts(search: RecordingSearch) -> list[Debt]:
     Raises:
         OutOfMemory: the graph does not fit into the limit.
     """
-    if not search.notes:
+    if not any(search.nodes_of_levels):
         return []  # in no state is anything owed
     graph = graph_of(search)
     found = []
@@ -99,19 +99,19 @@ def debts(search: RecordingSearch) -> list[Debt]:
 
 def graph_of(search: RecordingSearch) -> Graph:
     """Put together what was noted, and find the node behind each step. Raises OutOfMemory."""
-    notes = sorted(search.notes, key=lambda noted: (noted.level, noted.first))
-    search.notes = []
-    count = sum(len(noted.nodes.prints) for noted in notes)
-    steps = sum(len(noted.edges.prints) for noted in notes)
+    count, steps = sum(chunk.count for chunk in search.chunks), sum(chunk.steps for chunk in search.chunks)
     size = 1 << max(4, int(1.5 * count).bit_length())
-    search.memory.check(search.noted_bytes + 4 * size + 4 * steps, f"a graph of {count:,} states and {steps:,} steps")
-    levels = np.repeat(np.array([n.level for n in notes], np.uint32), [len(n.nodes.prints) for n in notes])
-    nodes, edges = _joined(Nodes, [n.nodes for n in notes]), _joined(Edges, [n.edges for n in notes])
-    del notes
+    needed = NODE_BYTES * count + (EDGE_BYTES + 4) * steps + 4 * size
+    search.memory.check(needed, f"a graph of {count:,} states and {steps:,} steps")
+    levels = np.repeat(np.arange(len(search.nodes_of_levels), dtype=np.uint32), search.nodes_of_levels)
+    noted = [chunk.noted() for chunk in search.chunks]
+    search.chunks = []
+    nodes, edges = _joined(Nodes, [each[0] for each in noted]), _joined(Edges, [each[1] for each in noted])
+    del noted
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(nodes.degrees, out=starts[1:])
-    slots, targets = np.full(size, -1, np.int32), np.empty(steps, np.int32)
-    search.engine.link(nodes.prints, edges.prints, slots, targets)
+    slots, targets = np.full((1, size), -1, np.int32), np.empty(steps, np.int32)
+    search.engine.link(nodes.prints.reshape(1, -1), edges.prints, slots, targets)
     return Graph(
         nodes.prints,
         nodes.enabled,

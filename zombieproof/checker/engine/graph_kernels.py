@@ -7,19 +7,24 @@ of the model are bound by the engine.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from zombieproof.checker.engine.fingerprints import fingerprint
-from zombieproof.checker.engine.kernels import FAULTS, PROMISES, bound_hit, judge
+from zombieproof.checker.engine.fingerprints import FEW_WORDS, WORDS, fingerprint, scattered
+from zombieproof.checker.engine.intrinsics import prefetch
+from zombieproof.checker.engine.kernels import FAULTS, PROMISE_PARTS, PROMISES, bound_hit, holding
+from zombieproof.checker.engine.looking_up import AHEAD, NEAR
 from zombieproof.checker.engine.model import MOST_TASKS
 from zombieproof.checker.engine.places import (
     ACTIVE,
     BASE,
+    BYTES,
     DONE,
+    FILL,
     FIRST,
     FOUND,
+    JUDGED,
     LEADS_TO,
     NO_ACTION,
     PARENT,
@@ -27,6 +32,9 @@ from zombieproof.checker.engine.places import (
     STOPPED,
 )
 
+LEFT: Final = (1 << 31) - 1
+"""The order of a node that no step has to ask about any more."""
+_NONE = np.uint64(0)
 _ONE = np.uint64(1)
 _ALL = np.uint64((1 << 64) - 1)
 
@@ -36,30 +44,52 @@ def tasks(state: Any, action: int, setup: Any) -> int:
     raise NotImplementedError
 
 
-def owed_in(state: Any, setup: Any, tally: Any) -> int:
-    """Return a bit for each *leads to* promise that is judged and does not hold: something is owed."""
-    bits = 0
-    bit = 1
+def list_leading(tally: Any) -> None:
+    """Note as bits the *leads to* promises that are judged."""
+    for part in range(PROMISE_PARTS):
+        tally[JUDGED + part] = 0
     for promise in range(PROMISES):
         if tally[ACTIVE + promise] == LEADS_TO:
-            if not judge(state, setup, promise):
+            tally[JUDGED + promise // 64] |= 1 << promise % 64
+
+
+def owed_in(state: Any, setup: Any, tally: Any) -> int:
+    """Return a bit for each of these promises, in their order, that does not hold: something is owed."""
+    bits = 0
+    bit = 1
+    for part in range(PROMISE_PARTS):
+        left = np.uint64(tally[JUDGED + part])
+        if left == 0:
+            continue
+        held = holding(state, setup, part, left)
+        while left != 0:
+            if held & left & (~left + _ONE) == 0:
                 bits |= bit
             bit *= 2
+            left &= left - _ONE
     return bits
 
 
+def print_of(parents: Any, parent: Any) -> Any:
+    """Return the fingerprint of a parent; one of few words has no weight (`fingerprints.moved`)."""
+    if WORDS <= FEW_WORDS:
+        return fingerprint(parents.words, parent)
+    return scattered(parents.weights[parent, 1])
+
+
 def note(parents: Any, out: Any, nodes: Any, edges: Any, around: Any, tally: Any) -> int:
-    """Note what a call of `expand` took that owes something, and where it leads; the counts go to FOUND and RESULT.
+    """Note what a call of `expand` took that owes something, and where it leads, behind what FILL and BYTES count.
 
     A step that changes nothing is no step: it is neither noted as one nor does it make its task one that can act. The
     first such action that is no fault is kept beside the state. Ends with STOPPED at a task out of range, in RESULT.
     `tally` is a copy of what `expand` left.
     """
+    list_leading(tally)
     setup = around.setup[0]
     found = tally[FOUND]
     candidate = 0
-    noted = 0
-    edge = 0
+    noted = tally[FILL]
+    edge = tally[BYTES]
     for parent in range(tally[FIRST], tally[PARENT]):
         index = tally[BASE] + parent
         first = candidate
@@ -70,7 +100,7 @@ def note(parents: Any, out: Any, nodes: Any, edges: Any, around: Any, tally: Any
         owed = owed_in(parents.records[parent], setup, tally)
         if owed == 0:
             continue
-        own = fingerprint(parents.words, parent)
+        own = print_of(parents, parent)
         enabled = np.uint64(0)
         idle: Any = NO_ACTION
         before = edge
@@ -97,27 +127,38 @@ def note(parents: Any, out: Any, nodes: Any, edges: Any, around: Any, tally: Any
         nodes.indexes[noted] = index
         nodes.degrees[noted] = edge - before
         noted += 1
-    tally[FOUND] = noted
-    tally[RESULT] = edge
+    tally[FILL] = noted
+    tally[BYTES] = edge
     return DONE
 
 
 def link(prints: Any, wanted: Any, slots: Any, targets: Any) -> int:
     """Write into `targets` which of the nodes has each wanted fingerprint, or -1.
 
-    `slots` is a table of -1, a power of two of them, more than there are nodes.
+    `slots` is a table of -1, a power of two of them, more than there are nodes. It and `prints` have one row: little of
+    them is in the caches of the processor, and what is needed soon is asked for.
     """
-    mask = np.uint64(slots.shape[0] - 1)
-    for node in range(prints.shape[0]):
-        slot = prints[node] & mask
-        while slots[slot] >= 0:
+    mask = np.uint64(slots.shape[1] - 1)
+    nodes = prints.shape[1]
+    for node in range(nodes):
+        if node + AHEAD < nodes:
+            prefetch(slots, _NONE, prints[0, node + AHEAD] & mask)
+        slot = prints[0, node] & mask
+        while slots[0, slot] >= 0:
             slot = (slot + _ONE) & mask
-        slots[slot] = node
-    for edge in range(wanted.shape[0]):
+        slots[0, slot] = node
+    edges = wanted.shape[0]
+    for edge in range(edges):
+        if edge + AHEAD < edges:
+            prefetch(slots, _NONE, wanted[edge + AHEAD] & mask)
+        if edge + NEAR < edges:
+            near = slots[0, wanted[edge + NEAR] & mask]
+            if near >= 0:
+                prefetch(prints, _NONE, np.uint64(near))
         slot = wanted[edge] & mask
-        while slots[slot] >= 0 and prints[slots[slot]] != wanted[edge]:
+        while slots[0, slot] >= 0 and prints[0, slots[0, slot]] != wanted[edge]:
             slot = (slot + _ONE) & mask
-        targets[edge] = slots[slot]
+        targets[edge] = slots[0, slot]
     return DONE
 
 
@@ -125,13 +166,17 @@ def components(graph: Any, bit: int, work: Any, found: Any) -> int:
     """Number the maximal strongly connected components of the nodes that owe `bit`, and return how many there are.
 
     Tarjan's algorithm (1972), without recursion. `found` gets the number of each node (-1 where nothing is owed), and
-    for each component the tasks that are enabled in all of its states and those that act inside.
+    for each component the tasks that are enabled in all of its states and those that act inside. The order of a node
+    tells all that a step to it asks: 0 before it is met, `LEFT` when its component is known or where nothing is owed.
     """
     count = 0
     clock = 0
     top = 0
+    for one in range(graph.owed.shape[0]):
+        if graph.owed[one] & bit == 0:
+            work.order[one] = LEFT
     for root in range(graph.owed.shape[0]):
-        if graph.owed[root] & bit == 0 or work.order[root] != 0:
+        if work.order[root] != 0:
             continue
         depth = 0
         work.path[0] = root
@@ -147,39 +192,48 @@ def components(graph: Any, bit: int, work: Any, found: Any) -> int:
             if work.cursor[node] < graph.starts[node + 1]:
                 target = np.int64(graph.targets[work.cursor[node]])
                 work.cursor[node] += 1
-                if target < 0 or graph.owed[target] & bit == 0:
+                if target < 0:
                     continue
-                if work.order[target] == 0:
+                order = work.order[target]
+                if order == 0:
                     depth += 1
                     work.path[depth] = target
-                elif found.numbers[target] < 0:
-                    work.low[node] = min(work.low[node], work.order[target])
+                elif order < work.low[node]:
+                    work.low[node] = order
                 continue
             depth -= 1
+            low = work.low[node]
             if depth >= 0:
                 above = np.int64(work.path[depth])
-                work.low[above] = min(work.low[above], work.low[node])
-            if work.low[node] == work.order[node]:
-                member: Any = -1
-                while member != node:
-                    top -= 1
-                    member = np.int64(work.stack[top])
-                    found.numbers[member] = count
+                work.low[above] = min(work.low[above], low)
+            if low == work.order[node]:
+                top = close(graph, work, found, node, top, count)
                 count += 1
-    sum_up(graph, found)
     return count
 
 
-def sum_up(graph: Any, found: Any) -> None:
-    """Find, of each component, which tasks are enabled in all of its states, and which act inside."""
-    found.always[:] = _ALL
-    found.acting[:] = np.uint64(0)
-    for node in range(graph.owed.shape[0]):
-        component = found.numbers[node]
-        if component < 0:
-            continue
-        found.always[component] &= graph.enabled[node]
-        for edge in range(graph.starts[node], graph.starts[node + 1]):
-            target = graph.targets[edge]
-            if target >= 0 and found.numbers[target] == component:
-                found.acting[component] |= _ONE << np.uint64(graph.tasks[edge])
+def close(graph: Any, work: Any, found: Any, node: Any, top: Any, number: Any) -> Any:
+    """Give the nodes on the stack from this one on their number, and sum up their tasks; returns the new top.
+
+    No step leads from a state to itself: in a component of one nobody acts.
+    """
+    first: Any = top - 1
+    while work.stack[first] != node:
+        first -= 1
+    always = _ALL
+    acting = np.uint64(0)
+    for place in range(first, top):
+        member = np.int64(work.stack[place])
+        found.numbers[member] = number
+        work.order[member] = LEFT
+        always &= graph.enabled[member]
+    if top - first > 1:
+        for place in range(first, top):
+            member = np.int64(work.stack[place])
+            for edge in range(graph.starts[member], graph.starts[member + 1]):
+                target = graph.targets[edge]
+                if target >= 0 and found.numbers[target] == number:
+                    acting |= _ONE << np.uint64(graph.tasks[edge])
+    found.always[number] = always
+    found.acting[number] = acting
+    return first

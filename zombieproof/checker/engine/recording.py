@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,8 +22,10 @@ from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.storage import Block, Memory
 
 MOST_LEADS_TO: Final = 16
-_NODE_BYTES: Final = 30
-_EDGE_BYTES: Final = 11
+_ROWS_AT_ONCE: Final = 1 << 13
+_CALLS: Final = 16
+NODE_BYTES: Final = 30
+EDGE_BYTES: Final = 11
 
 
 class Nodes(NamedTuple):
@@ -49,14 +51,20 @@ class Edges(NamedTuple):
     tasks: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """What was noted of some parents: `level` and `first` say which, and give all notes their order."""
+@dataclass(slots=True)
+class Chunk:
+    """Room for notes, which are written one behind the other by `note`: so many nodes and steps are there."""
 
-    level: int
-    first: int
     nodes: Nodes
     edges: Edges
+    tally: Any
+    note: Call
+    count: int = 0
+    steps: int = 0
+
+    def noted(self) -> tuple[Nodes, Edges]:
+        """What is there."""
+        return Nodes(*(part[: self.count] for part in self.nodes)), Edges(*(part[: self.steps] for part in self.edges))
 
 
 class RecordingSearch(Search):
@@ -80,9 +88,13 @@ class RecordingSearch(Search):
             name = engine.model.name
             raise Malformed(f"{name}: {len(owing)} promises of the kind leads_to; give up to {MOST_LEADS_TO}")
         self.owing = [i for i, promise in enumerate(engine.model.promises) if promise.name in owing]
-        self.notes: list[Noted] = []
-        self.noted_bytes = 0
-        self._note: tuple[Nodes, Edges, Any, Call] | None = None
+        self.chunks: list[Chunk] = []
+        self.nodes_of_levels: list[int] = []
+
+    def _place(self, size: int, recent: Any = None) -> Place:
+        """Where it works: with room for many units, because each call of a phase and each note takes as long as one."""
+        size = max(size, _ROWS_AT_ONCE * self.engine.state.padded.itemsize)
+        return replace(super()._place(size, recent), parents=self.shelf.scratch(size // 4))
 
     def _explored(self, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None, threads: int) -> None:
         """Take parents through the phases, and note them between the first two, by one thread: all notes in order."""
@@ -115,26 +127,29 @@ class RecordingSearch(Search):
 
     def look_at(self, place: Place, tally: Any) -> None:
         """Note the parents that a call of `expand` has taken. Raises ModelFault for a task that cannot be."""
-        nodes, edges, noting, note = self._note = self._note or self._prepared_note(place)
+        chunk = self._chunk(place)
+        noting = chunk.tally
         noting[:] = tally
+        noting[k.FILL], noting[k.BYTES] = chunk.count, chunk.steps
         noting[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = 0
         noting[[k.ACTIVE + promise for promise in self.owing]] = k.LEADS_TO
-        if note() == k.STOPPED:
+        if chunk.note() == k.STOPPED:
             name = self.engine.model.name
             raise ModelFault(f"{name}: tasks gives {noting[k.RESULT]}; give 1 to {MOST_TASKS}, or 0 for nobody")
-        count, steps = int(noting[k.FOUND]), int(noting[k.RESULT])
-        if not count:
-            return
-        kept = Nodes(*(part[:count].copy() for part in nodes)), Edges(*(part[:steps].copy() for part in edges))
-        first = int(tally[k.BASE] + tally[k.FIRST])
-        self.notes.append(Noted(len(self.levels.blocks) - 2, first, *kept))
-        self.noted_bytes += count * _NODE_BYTES + steps * _EDGE_BYTES
+        self.nodes_of_levels += [0] * (len(self.levels.blocks) - 1 - len(self.nodes_of_levels))
+        self.nodes_of_levels[-1] += int(noting[k.FILL]) - chunk.count
+        chunk.count, chunk.steps = int(noting[k.FILL]), int(noting[k.BYTES])
 
-    def _prepared_note(self, place: Place) -> tuple[Nodes, Edges, Any, Call]:
-        """Room for what is noted of candidates at most, a tally, and the call that reads and writes them."""
-        nodes, edges, tally = _nodes(len(place.parents.words)), _edges(len(place.out.prints)), self._tally()
-        arguments = (place.parents, place.out, nodes, edges, place.around, tally)
-        return nodes, edges, tally, self.engine.note.prepared(*arguments)
+    def _chunk(self, place: Place) -> Chunk:
+        """Where there is room for what is noted of candidates at most."""
+        rows, steps = len(place.parents.words), len(place.out.prints)
+        last = self.chunks[-1] if self.chunks else None
+        if last and len(last.nodes.prints) - last.count >= rows and len(last.edges.prints) - last.steps >= steps:
+            return last
+        nodes, edges, tally = _nodes(_CALLS * rows), _edges(_CALLS * steps), self._tally()
+        note = self.engine.note.prepared(place.parents, place.out, nodes, edges, place.around, tally)
+        self.chunks.append(Chunk(nodes, edges, tally, note))
+        return self.chunks[-1]
 
     def level(self, executor: ThreadPoolExecutor | None, workers: int, after_batch: Any) -> None:
         """Expand the last level into the next, within the limit of memory; see `Search.level`."""
