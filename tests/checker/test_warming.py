@@ -6,6 +6,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -140,5 +141,5 @@ def test_who_compiles_apart_is_ended_with_what_waits_for_it(begun: list[Any]) ->
 
 def test_what_fails_apart_is_told_by_who_asks_then(begun: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warming, "_APART", "import sys; sys.exit(3)")
-    assert apart(COMMIT) > 0
+    assert apart(COMMIT, Request(bounds=MappingProxyType({"n": 5}))) > 0
     assert begun[0].returncode == 3

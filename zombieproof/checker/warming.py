@@ -88,7 +88,8 @@ def compile_apart(model: Model, scenario: Scenario, request: Request, stop: Stop
     apart = subprocess.Popen(
         [sys.executable, "-c", _APART], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    asked = replace(request, workers=1, memory_bytes=None, keeping=None, spill=None)
+    bounds = None if request.bounds is None else dict(request.bounds)
+    asked = replace(request, bounds=bounds, workers=1, memory_bytes=None, keeping=None, spill=None)
     try:
         with contextlib.suppress(BrokenPipeError):  # it has ended, whatever was wrong
             assert apart.stdin is not None
