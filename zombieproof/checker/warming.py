@@ -40,17 +40,25 @@ def compiling_beside(scenarios: Sequence[Scenario], cores: int) -> Iterator[None
     if cores < 2 or not is_on() or not others:
         yield
         return
-    beside = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, *(each.name for each in others)],
-        stdin=subprocess.DEVNULL,
+    with _process(_PROGRAM, *(each.name for each in others)):
+        yield
+
+
+@contextlib.contextmanager
+def _process(program: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Begin a process that compiles, and end it; what it cannot compile is told by who asks for it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,  # what cannot be compiled is told by who asks for it
+        stderr=subprocess.DEVNULL,
     )
     try:
-        yield
+        yield process
     finally:
-        beside.terminate()
-        beside.wait()
+        process.terminate()
+        with contextlib.suppress(BrokenPipeError):  # it has ended before it has read all
+            process.communicate()
 
 
 def firsts_of(scenarios: Sequence[Scenario]) -> list[Scenario]:
@@ -74,10 +82,7 @@ def compile_all(names: Sequence[str]) -> None:
 
 
 def compile_apart(model: Model, scenario: Scenario, request: Request, stop: Stop | None) -> float:
-    """Have what a registered scenario explores in the cache, compiled by another process; returns the seconds.
-
-    What cannot be compiled is told by who asks for it then.
-    """
+    """Have what a registered scenario explores in the cache, compiled by another process; returns the seconds."""
     from zombieproof.checker.engine.cache import can_keep  # noqa: PLC0415  # the same
     from zombieproof.checker.engine.compiled import is_kept  # noqa: PLC0415  # the same
     from zombieproof.checker.scenarios import SCENARIOS  # noqa: PLC0415  # the same
@@ -85,22 +90,16 @@ def compile_apart(model: Model, scenario: Scenario, request: Request, stop: Stop
     if SCENARIOS.get(scenario.name) is not scenario or is_kept(model) or not can_keep():
         return 0.0
     began = time.perf_counter()
-    apart = subprocess.Popen(
-        [sys.executable, "-c", _APART], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
     bounds = None if request.bounds is None else dict(request.bounds)
     asked = replace(request, bounds=bounds, workers=1, memory_bytes=None, keeping=None, spill=None)
-    try:
-        with contextlib.suppress(BrokenPipeError):  # it has ended, whatever was wrong
-            assert apart.stdin is not None
+    with _process(_APART) as apart:
+        assert apart.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # the same
             apart.stdin.write(pickle.dumps((scenario.name, asked)))
-            apart.stdin.close()
+            apart.stdin.flush()
         while apart.poll() is None and not (stop is not None and stop.is_set()):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 apart.wait(_LOOK_SECONDS)
-    finally:
-        apart.terminate()
-        apart.wait()
     return time.perf_counter() - began
 
 

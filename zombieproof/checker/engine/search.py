@@ -157,7 +157,7 @@ class Search:
             self._seen.clear()
 
     def _close(self, least: int) -> None:
-        """Make room where rows are kept."""
+        """Empty what is kept: into a block, if there are so many rows, or else to wait for one."""
         fill, size = self._fill, self._bytes
         self._fill = self._bytes = 0
         if fill or self._parts:
