@@ -78,9 +78,9 @@ class Choice:
 def workers_of(wanted: int | None) -> int:
     """The number of threads: one, unless chosen; stderr says if that is capped.
 
-    Two take about two thirds of the time of one and a little more CPU time (docs/engine-speed.md); a fifth of the work
-    is done by one thread at a time, so that more than four have to wait for each other. One is the default, because
-    who explores much, explores several scenarios at once.
+    Two take about three fifths of the time of one and a little more CPU time (docs/engine-workers.md); a fifth of the
+    work is done by one thread at a time, so that more than four have to wait for each other. One is the default,
+    because who explores much, explores several scenarios at once.
 
     Raises:
         WrongUsage: it is not positive.

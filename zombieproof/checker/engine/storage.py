@@ -80,17 +80,21 @@ class Memory:
 
     @staticmethod
     def area(size: int) -> mmap.mmap:
-        """Return zeroed pages, huge ones where the system gives them. A page takes memory when it is first touched.
+        """Return zeroed pages for `size` bytes or more, huge ones where the system gives them.
 
-        Raises OutOfMemory where the system refuses.
+        A page takes memory when it is first touched. Raises OutOfMemory where the system refuses.
         """
+        wholes = size // _HUGE_PAGE
+        # The system lets an area begin where a huge page does if it is a whole number of them.
+        length = (wholes + 1) * _HUGE_PAGE if wholes else max(size, 1)
         try:
-            area = mmap.mmap(-1, max(size, 1), **_PRIVATE)
+            area = mmap.mmap(-1, length, **_PRIVATE)
         except OSError as error:
             raise OutOfMemory(f"the system refuses {size / MIB:,.0f} MiB more: {error.strerror}") from None
-        if size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        if wholes and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a kernel without huge pages
-                area.madvise(mmap.MADV_HUGEPAGE)
+                # The last one only if half of it is wanted.
+                area.madvise(mmap.MADV_HUGEPAGE, 0, (size + _HUGE_PAGE // 2) // _HUGE_PAGE * _HUGE_PAGE)
         return area
 
     def pages(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -182,7 +186,7 @@ class Table:
         width = self._next_width()
         self._memory.check(8 * REGIONS * width - size + region_bytes, f"a table of {REGIONS * width:,} fingerprints")
         area = self._memory.area(8 * REGIONS * width)
-        slots: Any = np.frombuffer(area, np.uint64).reshape(REGIONS, width)
+        slots: Any = np.frombuffer(area, np.uint64, REGIONS * width).reshape(REGIONS, width)
         self._growth = Growth(rehash, self.slots, slots, self._give_back)
         self._growth.help()
         self._growth.wait()
@@ -227,7 +231,7 @@ class Table:
     def take(self, used: Any, slots: Any) -> None:
         """Be the table that another one was; raises OutOfMemory."""
         self._area = self._memory.area(slots.nbytes)
-        self.slots = np.frombuffer(self._area, np.uint64).reshape(REGIONS, -1)
+        self.slots = np.frombuffer(self._area, np.uint64, slots.size).reshape(REGIONS, -1)
         self.slots[:] = slots
         self.used[:] = used
 
