@@ -26,10 +26,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from zombieproof.checker.engine.places import NO_ACTION
-from zombieproof.checker.engine.recording import EDGE_BYTES, NODE_BYTES, Edges, Nodes, RecordingSearch
+from zombieproof.checker.engine.recording import MOST_LEADS_TO, Nodes, RecordingSearch
 
 _MOST_PLACES: Final = 1 << 18
-_BYTES_OF_A_NODE: Final = 64
+_BYTES_OF_A_NODE: Final = 43
+_BYTES_OF_A_STEP: Final = 7
+_BYTES_OF_ITS_COMPONENT: Final = 64
+_ANYTHING: Final = (1 << MOST_LEADS_TO) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class Debt:
 class Graph(NamedTuple):
     """The graph of the states that owe something.
 
-    Of node n the steps from `starts[n]` to `starts[n + 1]` lead away, to `targets` (-1: nothing is owed there).
+    Of node n the steps from `starts[n]` to `starts[n + 1]` lead away, to `targets` (-1: nothing is owed there). `alone`
+    is 1 for nodes that are known to be part of no round.
     """
 
     prints: Any
@@ -60,6 +64,7 @@ class Graph(NamedTuple):
     targets: Any
     actions: Any
     tasks: Any
+    alone: Any
 
 
 class _Work(NamedTuple):
@@ -87,6 +92,10 @@ def debts(search: RecordingSearch) -> list[Debt]:
     if not any(search.nodes_of_levels):
         return []  # in no state is anything owed
     graph = graph_of(search)
+    if len(search.owing) > 1:
+        # In the states that owe one thing, nothing is part of a round that is part of none in those that owe anything.
+        numbers = _components(search, graph, _ANYTHING).numbers
+        graph.alone[np.bincount(numbers)[numbers] == 1] = 1
     found = []
     for bit, promise in enumerate(search.owing):
         entry, numbers = _nearest(search, graph, 1 << bit)
@@ -101,17 +110,24 @@ def graph_of(search: RecordingSearch) -> Graph:
     """Put together what was noted, and find the node behind each step. Raises OutOfMemory."""
     count, steps = sum(chunk.count for chunk in search.chunks), sum(chunk.steps for chunk in search.chunks)
     size = 1 << max(4, int(1.5 * count).bit_length())
-    needed = NODE_BYTES * count + (EDGE_BYTES + 4) * steps + 4 * size
+    needed = _BYTES_OF_A_NODE * count + _BYTES_OF_A_STEP * steps + 4 * size
     search.memory.check(needed, f"a graph of {count:,} states and {steps:,} steps")
     levels = np.repeat(np.arange(len(search.nodes_of_levels), dtype=np.uint32), search.nodes_of_levels)
-    noted = [chunk.noted() for chunk in search.chunks]
+    noted = [chunk.noted() for chunk in search.chunks if chunk.count]
     search.chunks = []
-    nodes, edges = _joined(Nodes, [each[0] for each in noted]), _joined(Edges, [each[1] for each in noted])
-    del noted
+    nodes = Nodes(*map(np.concatenate, zip(*(its for its, _ in noted), strict=True)))
+    actions, tasks = (np.concatenate([getattr(edges, name) for _, edges in noted]) for name in ("actions", "tasks"))
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(nodes.degrees, out=starts[1:])
-    slots, targets = np.full((1, size), -1, np.int32), np.empty(steps, np.int32)
-    search.engine.link(nodes.prints.reshape(1, -1), edges.prints, slots, targets)
+    slots, targets, span = np.full((1, size), -1, np.int32), np.empty(steps, np.int32), np.array([count, 0])
+    prints, first = nodes.prints.reshape(1, -1), 0
+    for its, edges in noted:
+        behind = first + len(its.prints)
+        here = targets[starts[first] : starts[behind]]
+        search.engine.link(prints, slots, first, its.degrees, edges.prints, here, span)
+        first = behind
+    alone = np.ones(count, np.uint8)
+    alone[span[0] : span[1]] = 0
     return Graph(
         nodes.prints,
         nodes.enabled,
@@ -121,19 +137,24 @@ def graph_of(search: RecordingSearch) -> Graph:
         nodes.indexes,
         starts,
         targets,
-        edges.actions,
-        edges.tasks,
+        actions,
+        tasks,
+        alone,
     )
-
-
-def _joined(kind: Any, parts: list[Any]) -> Any:
-    return kind(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _nearest(search: RecordingSearch, graph: Graph, bit: int) -> tuple[int, Any]:
     """Return the first node of a fair component of the nodes that owe `bit`, or -1, and the component of each node."""
+    found = _components(search, graph, bit)
+    is_fair = (found.always & ~found.acting) == 0
+    places = np.flatnonzero((found.numbers >= 0) & np.append(is_fair, False)[found.numbers])
+    return (int(places[0]) if len(places) else -1), found.numbers
+
+
+def _components(search: RecordingSearch, graph: Graph, bits: int) -> _Found:
+    """Return the maximal strongly connected components of the nodes that owe some of `bits`. Raises OutOfMemory."""
     count = len(graph.owed)
-    search.memory.check(count * _BYTES_OF_A_NODE, f"the components of {count:,} states")
+    search.memory.check(count * _BYTES_OF_ITS_COMPONENT, f"the components of {count:,} states")
     work = _Work(
         np.zeros(count, np.int32),
         np.zeros(count, np.int32),
@@ -142,10 +163,8 @@ def _nearest(search: RecordingSearch, graph: Graph, bit: int) -> tuple[int, Any]
         np.zeros(count + 1, np.int32),
     )
     found = _Found(np.full(count, -1, np.int32), np.zeros(count, np.uint64), np.zeros(count, np.uint64))
-    components = search.engine.components(graph, bit, work, found)
-    is_fair = (found.always[:components] & ~found.acting[:components]) == 0
-    places = np.flatnonzero((found.numbers >= 0) & np.append(is_fair, False)[found.numbers])
-    return (int(places[0]) if len(places) else -1), found.numbers
+    components = search.engine.components(graph, bits, work, found)
+    return _Found(found.numbers, found.always[:components], found.acting[:components])
 
 
 def _round(graph: Graph, numbers: Any, entry: int) -> list[int]:

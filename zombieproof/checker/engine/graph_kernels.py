@@ -132,49 +132,70 @@ def note(parents: Any, out: Any, nodes: Any, edges: Any, around: Any, tally: Any
     return DONE
 
 
-def link(prints: Any, wanted: Any, slots: Any, targets: Any) -> int:
-    """Write into `targets` which of the nodes has each wanted fingerprint, or -1.
+def link(prints: Any, slots: Any, first: Any, degrees: Any, wanted: Any, targets: Any, span: Any) -> int:
+    """Write into `targets` which of the nodes has each fingerprint of `wanted`, or -1, and find where rounds may be.
 
-    `slots` is a table of -1, a power of two of them, more than there are nodes. It and `prints` have one row: little of
-    them is in the caches of the processor, and what is needed soon is asked for.
+    `wanted` are the steps of some nodes, of `degrees`, from the node `first` on. `slots` is a table of -1, a power of
+    two of them, more than there are nodes; the call for node 0 fills it. It and `prints`, of all nodes, have one row:
+    little of them is in the caches of the processor, and what is needed soon is asked for.
+
+    Every round has a step back, to a node that was found before (no step leads from a node to itself): one leads to the
+    first of its nodes, and one leads away from the last. So all rounds lie in `span`, from the first node to which a
+    step back leads to the last from which one does; it begins empty.
     """
     mask = np.uint64(slots.shape[1] - 1)
-    nodes = prints.shape[1]
-    for node in range(nodes):
-        if node + AHEAD < nodes:
-            prefetch(slots, _NONE, prints[0, node + AHEAD] & mask)
-        slot = prints[0, node] & mask
-        while slots[0, slot] >= 0:
-            slot = (slot + _ONE) & mask
-        slots[0, slot] = node
+    if first == 0:
+        nodes = prints.shape[1]
+        for node in range(nodes):
+            if node + AHEAD < nodes:
+                prefetch(slots, _NONE, prints[0, node + AHEAD] & mask)
+            slot = prints[0, node] & mask
+            while slots[0, slot] >= 0:
+                slot = (slot + _ONE) & mask
+            slots[0, slot] = node
     edges = wanted.shape[0]
-    for edge in range(edges):
-        if edge + AHEAD < edges:
-            prefetch(slots, _NONE, wanted[edge + AHEAD] & mask)
-        if edge + NEAR < edges:
-            near = slots[0, wanted[edge + NEAR] & mask]
-            if near >= 0:
-                prefetch(prints, _NONE, np.uint64(near))
-        slot = wanted[edge] & mask
-        while slots[0, slot] >= 0 and prints[0, slots[0, slot]] != wanted[edge]:
-            slot = (slot + _ONE) & mask
-        targets[edge] = slots[0, slot]
+    edge = 0
+    for place in range(degrees.shape[0]):
+        node = first + place
+        behind = edge + np.int64(degrees[place])
+        while edge < behind:
+            if edge + AHEAD < edges:
+                prefetch(slots, _NONE, wanted[edge + AHEAD] & mask)
+            if edge + NEAR < edges:
+                near = slots[0, wanted[edge + NEAR] & mask]
+                if near >= 0:
+                    prefetch(prints, _NONE, np.uint64(near))
+            slot = wanted[edge] & mask
+            while slots[0, slot] >= 0 and prints[0, slots[0, slot]] != wanted[edge]:
+                slot = (slot + _ONE) & mask
+            target = np.int64(slots[0, slot])
+            targets[edge] = target
+            if 0 <= target < node:
+                span[0] = min(span[0], target)
+                span[1] = node + 1
+            edge += 1
     return DONE
 
 
-def components(graph: Any, bit: int, work: Any, found: Any) -> int:
-    """Number the maximal strongly connected components of the nodes that owe `bit`, and return how many there are.
+def components(graph: Any, bits: int, work: Any, found: Any) -> int:
+    """Number the maximal strongly connected components of the nodes that owe some of `bits`, and return how many.
 
     Tarjan's algorithm (1972), without recursion. `found` gets the number of each node (-1 where nothing is owed), and
     for each component the tasks that are enabled in all of its states and those that act inside. The order of a node
     tells all that a step to it asks: 0 before it is met, `LEFT` when its component is known or where nothing is owed.
+    A node that is `alone` is a component of its own, as is known before.
     """
     count = 0
     clock = 0
     top = 0
     for one in range(graph.owed.shape[0]):
-        if graph.owed[one] & bit == 0:
+        if graph.owed[one] & bits == 0:
             work.order[one] = LEFT
+        elif graph.alone[one] == 1:
+            work.order[one] = LEFT
+            found.numbers[one] = count
+            found.always[count] = graph.enabled[one]
+            count += 1
     for root in range(graph.owed.shape[0]):
         if work.order[root] != 0:
             continue

@@ -23,9 +23,7 @@ from zombieproof.checker.engine.storage import Block, Memory
 
 MOST_LEADS_TO: Final = 16
 _ROWS_AT_ONCE: Final = 1 << 13  # candidates for which there is room in a call of a phase
-_CALLS: Final = 16  # for the notes of which there is room in a chunk
-NODE_BYTES: Final = 30
-EDGE_BYTES: Final = 11
+_CALLS: Final = 64  # for the notes of which there is room in a chunk
 
 
 class Nodes(NamedTuple):
