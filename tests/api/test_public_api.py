@@ -15,7 +15,7 @@ import pytest
 import zombieproof
 import zombieproof.pipeline
 
-HEAVY = ("numba", "llvmlite", "numpy", "pydantic", "transitions", "rich", "typer", "psutil", "yaml")
+HEAVY = ("numba", "llvmlite", "numpy", "pydantic", "transitions", "rich", "click", "psutil", "yaml")
 
 LOADS = """
 import json, sys

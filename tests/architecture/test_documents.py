@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.main import COMMANDS, command_named
@@ -112,9 +111,7 @@ def _options_of(name: str, arguments: list[str]) -> Iterator[str]:
     """The options of a command; `rules new` has its own."""
     command: Any = command_named(name)
     if name == "rules" and arguments[:1] == ["new"]:
-        alone = typer.Typer()
-        alone.command("new")(new_command)
-        command = typer.main.get_command(alone)
+        command = new_command
     yield "--help"
     for parameter in command.params:
         yield from (*parameter.opts, *parameter.secondary_opts)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from zombieproof.checker.scenarios import MODELS, SCENARIOS
+from zombieproof.cli import main
 from zombieproof.model.omissions import OMISSIONS
 from zombieproof.model.rules import NUMBERS, PRESETS, switches
 from zombieproof.statemachines.registry import ALL_MACHINES, MACHINES
@@ -50,6 +51,42 @@ def test_the_examples_name_scenarios_rules_and_presets_that_exist(run: Any) -> N
     used = re.findall(r"\b[a-z]+_[a-z_]+\b|\bkip98\b", text)
     assert used
     assert set(used) <= names
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_what_a_shell_needs_to_complete_words_is_shown(run: Any, shell: str) -> None:
+    outcome = run("--completion", shell)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"_ZOMBIEPROOF_COMPLETE={shell}_complete" in outcome.out
+    assert run("--completion", "csh").err.startswith(
+        "zombieproof: invalid value for '--completion': 'csh' is not one of"
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("se", {"serve"}),
+        ("check zombie_t", {"zombie_takeover"}),
+        ("check --without marker_w", {"marker_waits_for_leader"}),
+        ("check --without wait_for_a", {"wait_for_all"}),
+        ("check --model spark", {"spark_sink"}),
+        ("sweep --model two", {"two_phase_commit"}),
+        ("check --format j", {"json", "junit"}),
+        ("check --spi", {"--spill"}),
+        ("check no_such", set()),
+    ],
+)
+def test_words_are_completed(
+    typed: str, found: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_ZOMBIEPROOF_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", f"zombieproof {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert {line.split(",")[1] for line in capsys.readouterr().out.splitlines() if line} == found
 
 
 def test_scenarios_are_listed_with_their_stories(run: Any) -> None:

@@ -25,7 +25,7 @@ MODULES = ("resource", "fcntl", "termios", "pwd", "grp", "pty", "tty")
 
 PROGRAM = f"""
 import sys
-import numba, psutil, rich.console, typer  # what libraries need is their own business
+import numba, psutil, rich.console, click  # what libraries need is their own business
 import tempfile, subprocess, shutil
 for name, attributes in {REMOVED!r}.items():
     module = __import__(name)

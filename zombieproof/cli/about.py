@@ -3,7 +3,7 @@
 import platform
 from importlib import metadata
 
-import typer
+import click
 
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.main import version
@@ -23,14 +23,10 @@ Examples:
   zombieproof about | grep KIP-890
 """
 
-LIBRARIES = ("numba", "numpy", "pydantic", "transitions", "typer", "rich", "crc32c", "cramjam")
+LIBRARIES = ("numba", "numpy", "pydantic", "transitions", "click", "rich", "crc32c", "cramjam")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("about", help=HELP)(about_command)
-
-
+@click.command("about", help=HELP)
 def about_command() -> int:
     """Run the command."""
     screen = Screen()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from zombieproof.cli.extras import need
 from zombieproof.cli.judging import examined, is_trace, judge_and_tell
+from zombieproof.cli.options import PATH, reported
 from zombieproof.cli.replay_forms import Format
 from zombieproof.cli.replay_questions import Asked, names_of, narrowing_of
 from zombieproof.cli.usage import WrongUsage, form_of
@@ -43,25 +44,30 @@ Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("audit", help=HELP)(audit_command)
-
-
+@click.command("audit", help=HELP)
+@click.argument("paths", metavar="PATH...", nargs=-1, type=PATH, required=True, help="files and folders")
+@click.option(
+    "--processes",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="screen in so many processes",
+)
+@click.option("--spark", metavar="MASTER", default="", help="screen on Spark: local[2], spark://host:7077")
+@click.option("--topic", metavar="NAME", multiple=True, help="read this topic only; repeatable, * and ? are wild")
+@click.option(
+    "--allow-gaps", metavar="NAME", multiple=True, help="gaps that need not be judged: e-0, e, e-*, __transaction_state"
+)
+@reported(Format)
 def audit_command(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="files and folders")],
-    processes: Annotated[int, typer.Option(metavar="N", min=1, help="screen in so many processes")] = 1,
-    spark: Annotated[str, typer.Option(metavar="MASTER", help="screen on Spark: local[2], spark://host:7077")] = "",
-    topic: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="read this topic only; repeatable, * and ? are wild"),
-    ] = None,
-    allow_gaps: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="gaps that need not be judged: e-0, e, e-*, __transaction_state"),
-    ] = None,
-    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+    paths: tuple[Path, ...],
+    processes: int,
+    spark: str,
+    topic: tuple[str, ...],
+    allow_gaps: tuple[str, ...],
+    form: Format,
+    as_json: bool,
 ) -> int:
     """Run the command."""
     form = form_of(form, as_json=as_json)
@@ -71,10 +77,10 @@ def audit_command(
         timeline=None,
         is_open=False,
         times=None,
-        narrowing=narrowing_of(topic or (), None, None),
+        narrowing=narrowing_of(topic, None, None),
         form=form,
         values=Values.NONE,
-        allowed_gaps=names_of(allow_gaps or ()),
+        allowed_gaps=names_of(allow_gaps),
     )
     story = next((path for path in paths if is_trace(path)), None)
     if story is not None:

@@ -6,15 +6,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
+import click
 
 from zombieproof.checker.engine.folder import EVERY_SECONDS
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, keeping_of, spill_of, walks_of, workers_of
 from zombieproof.cli.naming import names_of_models
+from zombieproof.cli.options import PATH, completed, reported
 from zombieproof.cli.scenarios import list_scenarios
 from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes, reductions_of
 from zombieproof.model.rules import switches
@@ -63,108 +64,128 @@ def _rule_names(incomplete: str) -> list[str]:
     return [name for name in (*(rule.name for rule in switches()), *readings) if name.startswith(incomplete)]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("check", help=HELP)(check_command)
-
-
+@click.command("check", help=HELP)
+@click.argument(
+    "names",
+    metavar="[SCENARIO|FILE.py[:NAME]]...",
+    nargs=-1,
+    shell_complete=completed(_scenario_names),
+    help="which; all by default",
+)
+@click.option(
+    "--model",
+    metavar="NAME",
+    default="",
+    shell_complete=completed(names_of_models),
+    help="only scenarios of this model",
+)
+@click.option("--rules", metavar="PRESET", default="", help="rules of a release: newest, 3.9, 4.3-tv0")
+@click.option(
+    "--with",
+    "on",
+    metavar="RULE",
+    multiple=True,
+    shell_complete=completed(_rule_names),
+    help="switch a rule on, or set a number: transaction_version=0; repeatable",
+)
+@click.option(
+    "--without",
+    "off",
+    metavar="RULE",
+    multiple=True,
+    shell_complete=completed(_rule_names),
+    help="switch a rule off; repeatable",
+)
+@click.option("--mutant", metavar="NAME", default="", help="explore a mutant instead: a rule is missing")
+@click.option("--mutants", is_flag=True, help="explore every mutant, and compare with what it must break")
+@click.option(
+    "--compare",
+    "comparing",
+    is_flag=True,
+    help="also explore without --with and --without (without --rules and --mutant, if there are none), "
+    "and show both side by side; the exit code is that of the changed rules",
+)
+@click.option("--bounds", metavar="k=v,...", default="", help="other bounds, such as lost=2,crashes=1")
+@click.option(
+    "-o", "--output", metavar="TRACE", type=PATH, help="write the counterexample; a folder gets one file for each"
+)
+@reported(Format)
+@click.option("--brief", is_flag=True, help="tell stories without decisions and moves")
+@click.option("--memory", metavar="SIZE", default="", help="end before using more, such as 8G: inconclusive")
+@click.option("--workers", metavar="N", type=int, help="threads, up to 64; 1 by default, 2 to 4 pay")
+@click.option(
+    "--simulate",
+    metavar="AMOUNT",
+    default="",
+    help="walk at random instead, in one thread, for 30 (seconds) or 2000000steps: where worlds are too large",
+)
+@click.option("--seed", metavar="N", type=int, help="which walks --simulate takes; 0 by default")
+@click.option(
+    "--swarm", is_flag=True, help="--simulate draws bounds anew every few walks: each fault as often as here, or more"
+)
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    type=PATH,
+    help="keep what was reached in a folder of its own, to go on if this ends early",
+)
+@click.option(
+    "--checkpoint-every",
+    metavar="SECONDS",
+    type=float,
+    help=f"how often, at the next end of a level; {EVERY_SECONDS:.0f} by default",
+)
+@click.option("--resume", is_flag=True, help="go on from the checkpoint in DIR: the result is as if nothing had ended")
+@click.option(
+    "--reduce",
+    metavar="symmetry,order",
+    default="",
+    help="explore fewer states with the same verdicts: of those that differ only in who is who (clients, "
+    "partitions, resource managers) one; of orders that make no difference one (stories may get longer). "
+    "Where nothing can be reduced that is said, and all are explored",
+)
+@click.option(
+    "--spill",
+    metavar="DIR",
+    type=PATH,
+    help="put what is beyond --memory there, on a disk, until the end: same results",
+)
+@click.option("--list", "listing", is_flag=True, help="list what could be checked, and explore nothing")
 def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="SCENARIO|FILE.py[:NAME]", help="which; all by default", autocompletion=_scenario_names),
-    ] = None,
-    model: Annotated[
-        str, typer.Option(metavar="NAME", help="only scenarios of this model", autocompletion=names_of_models)
-    ] = "",
-    rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, 3.9, 4.3-tv0")] = "",
-    on: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--with",
-            metavar="RULE",
-            help="switch a rule on, or set a number: transaction_version=0; repeatable",
-            autocompletion=_rule_names,
-        ),
-    ] = None,
-    off: Annotated[
-        list[str] | None,
-        typer.Option("--without", metavar="RULE", help="switch a rule off; repeatable", autocompletion=_rule_names),
-    ] = None,
-    mutant: Annotated[str, typer.Option(metavar="NAME", help="explore a mutant instead: a rule is missing")] = "",
-    mutants: Annotated[
-        bool, typer.Option("--mutants", help="explore every mutant, and compare with what it must break")
-    ] = False,
-    comparing: Annotated[
-        bool,
-        typer.Option(
-            "--compare",
-            help="also explore without --with and --without (without --rules and --mutant, if there are none), "
-            "and show both side by side; the exit code is that of the changed rules",
-        ),
-    ] = False,
-    bounds: Annotated[str, typer.Option(metavar="k=v,...", help="other bounds, such as lost=2,crashes=1")] = "",
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="TRACE", help="write the counterexample; a folder gets one file for each"
-        ),
-    ] = None,
-    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
-    brief: Annotated[bool, typer.Option("--brief", help="tell stories without decisions and moves")] = False,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="end before using more, such as 8G: inconclusive")] = "",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="threads, up to 64; 1 by default, 2 to 4 pay")
-    ] = None,
-    simulate: Annotated[
-        str,
-        typer.Option(
-            metavar="AMOUNT",
-            help="walk at random instead, in one thread, for 30 (seconds) or 2000000steps: where worlds are too large",
-        ),
-    ] = "",
-    seed: Annotated[int | None, typer.Option(metavar="N", help="which walks --simulate takes; 0 by default")] = None,
-    swarm: Annotated[
-        bool,
-        typer.Option(
-            "--swarm", help="--simulate draws bounds anew every few walks: each fault as often as here, or more"
-        ),
-    ] = False,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="keep what was reached in a folder of its own, to go on if this ends early"),
-    ] = None,
-    checkpoint_every: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help=f"how often, at the next end of a level; {EVERY_SECONDS:.0f} by default"),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="go on from the checkpoint in DIR: the result is as if nothing had ended")
-    ] = False,
-    reduce: Annotated[
-        str,
-        typer.Option(
-            metavar="symmetry,order",
-            help="explore fewer states with the same verdicts: of those that differ only in who is who (clients, "
-            "partitions, resource managers) one; of orders that make no difference one (stories may get longer). "
-            "Where nothing can be reduced that is said, and all are explored",
-        ),
-    ] = "",
-    spill: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="put what is beyond --memory there, on a disk, until the end: same results"),
-    ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="list what could be checked, and explore nothing")] = False,
+    names: tuple[str, ...],
+    model: str,
+    rules: str,
+    on: tuple[str, ...],
+    off: tuple[str, ...],
+    mutant: str,
+    mutants: bool,
+    comparing: bool,
+    bounds: str,
+    output: Path | None,
+    form: Format,
+    as_json: bool,
+    brief: bool,
+    memory: str,
+    workers: int | None,
+    simulate: str,
+    seed: int | None,
+    swarm: bool,
+    checkpoint: Path | None,
+    checkpoint_every: float | None,
+    resume: bool,
+    reduce: str,
+    spill: Path | None,
+    listing: bool,
 ) -> int:
     """Run the command."""
     form = form_of(form, as_json=as_json)
     if listing:
-        list_scenarios(Screen(), names or (), model=model, as_json=form == "json")
+        list_scenarios(Screen(), names, model=model, as_json=form == "json")
         return Exit.HOLDS
     choice = Choice(
         rules=rules,
-        on=tuple(on or ()),
-        off=tuple(off or ()),
+        on=on,
+        off=off,
         mutant=mutant,
         bounds=bounds_of(bounds),
         workers=workers_of(workers),
@@ -176,7 +197,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     if choice.walks is not None and choice.reduce:
         raise WrongUsage("--simulate and --reduce: choose one; walks at random are not reduced")
     choice = replace(choice, spill=spill_of(spill, choice))
-    chosen = choose(names or (), choice, model=model)
+    chosen = choose(names, choice, model=model)
     if choice.keeping is not None:
         _check_keeping(chosen, choice, changes=mutants or comparing)
     if mutants:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from zombieproof.cli.bars import progress
+from zombieproof.cli.options import PATH
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.recording import RecordingError, count, files_of
@@ -45,32 +45,36 @@ Exit codes: 0 every answer is the expected one, 1 some are not,
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("conform", help=HELP)(conform_command)
-
-
-def conform_command(  # the parser of the command line wants an argument for each option
-    recordings: Annotated[
-        list[Path] | None,
-        typer.Option("--recording", metavar="FILE...", help="recordings and folders of them, - for stdin; repeatable"),
-    ] = None,
-    more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="more recordings")] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="play only the first N sequences")] = None,
-    bootstrap: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="a running broker, which is judged; several with commas")
-    ] = None,
-    level: Annotated[
-        str | None, typer.Option(metavar="smoke|full", help="by which scenarios (smoke, if there are no recordings)")
-    ] = None,
-    release: Annotated[
-        str | None, typer.Option(help="the release whose recordings the broker is judged by (the one it speaks as)")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="ask also a broker that is not on this machine")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+@click.command("conform", help=HELP)
+@click.option(
+    "--recording",
+    "recordings",
+    metavar="FILE...",
+    multiple=True,
+    type=PATH,
+    help="recordings and folders of them, - for stdin; repeatable",
+)
+@click.argument("more", metavar="[FILE]...", nargs=-1, type=PATH, help="more recordings")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="play only the first N sequences")
+@click.option("--bootstrap", metavar="HOST:PORT", help="a running broker, which is judged; several with commas")
+@click.option("--level", metavar="smoke|full", help="by which scenarios (smoke, if there are no recordings)")
+@click.option(
+    "--release", metavar="RELEASE", help="the release whose recordings the broker is judged by (the one it speaks as)"
+)
+@click.option("--yes", is_flag=True, help="ask also a broker that is not on this machine")
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object")
+def conform_command(
+    recordings: tuple[Path, ...],
+    more: tuple[Path, ...],
+    limit: int | None,
+    bootstrap: str | None,
+    level: str | None,
+    release: str | None,
+    yes: bool,
+    as_json: bool,
 ) -> int:
     """Run the command."""
-    given = [*(recordings or ()), *(more or ())]
+    given = [*recordings, *more]
     if bootstrap is not None:
         from zombieproof.cli import extras  # noqa: PLC0415  # only this way of judging needs the extra
 

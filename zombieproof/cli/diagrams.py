@@ -1,10 +1,12 @@
 """zombieproof diagrams: every machine as a picture, and the page that shows them all."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
+import click
 
+from zombieproof.cli.options import PATH
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report import diagrams, machines_page
 from zombieproof.report.exits import Exit
@@ -29,25 +31,15 @@ FOLDER = Path("diagrams")
 PAGE = Path("docs/machines.md")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("diagrams", help=HELP)(diagrams_command)
-
-
+@click.command("diagrams", help=HELP)
+@click.argument(
+    "files", metavar="[FILE.py[:NAME]]...", nargs=-1, help="machines of your own, instead of those of zombieproof"
+)
+@click.option("--check", is_flag=True, help="compare, write nothing; exit code 1 if anything is stale")
+@click.option("--format", "form", type=click.Choice(["svg", "dot", "mermaid"]), help="one format; all by default")
+@click.option("-o", "--output", "folder", metavar="DIR", type=PATH, help="where; diagrams/ by default")
 def diagrams_command(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[FILE.py[:NAME]]...", help="machines of your own, instead of those of zombieproof"),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="compare, write nothing; exit code 1 if anything is stale")
-    ] = False,
-    form: Annotated[
-        Literal["svg", "dot", "mermaid"] | None, typer.Option("--format", help="one format; all by default")
-    ] = None,
-    folder: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="where; diagrams/ by default")
-    ] = None,
+    files: tuple[str, ...], check: bool, form: Literal["svg", "dot", "mermaid"] | None, folder: Path | None
 ) -> int:
     """Run the command."""
     screen = Screen()
@@ -69,7 +61,7 @@ def diagrams_command(
     return Exit.HOLDS
 
 
-def _own(files: list[str]) -> list[Machine]:
+def _own(files: Sequence[str]) -> list[Machine]:
     """The machines of files; each has a name of its own.
 
     Raises:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
+import click
 
 from zombieproof.checker.request import STEPS
 from zombieproof.cli.farming import examine, list_jobs, runner_of, values_of_bounds, watching
+from zombieproof.cli.options import PATH, reported
 from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
 from zombieproof.farm.expanding import jobs_of
 from zombieproof.farm.jobs import OWN, Job
@@ -59,69 +60,73 @@ Format = Literal["text", "json", "markdown"]
 RESULTS = Path("farm-results")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("farm", help=HELP)(farm_command)
-
-
+@click.command("farm", help=HELP)
+@click.argument(
+    "plan", metavar="[PLAN.yaml]", type=PATH, required=False, help="what to explore; options say it otherwise"
+)
+@click.option(
+    "--scenario",
+    "scenarios",
+    metavar="NAME",
+    multiple=True,
+    help="name, pattern or FILE.py[:NAME]; repeatable; all by default",
+)
+@click.option("--rules", metavar="PRESET", multiple=True, help="rules of a release, or own (the default); repeatable")
+@click.option("--with", "on", metavar="RULE", multiple=True, help="switch a rule on everywhere; repeatable")
+@click.option("--without", "off", metavar="RULE", multiple=True, help="switch a rule off everywhere; repeatable")
+@click.option(
+    "--bound", "bounds", metavar="NAME=VALUES", multiple=True, help="such as lost=0,1,2 or lost=0..2; repeatable"
+)
+@click.option("--seeds", metavar="VALUES", default="", help="walk at random instead, for each seed: 1..8 or 1,5,9")
+@click.option("--steps", metavar="N", type=click.IntRange(min=1), help=f"of each seed; {STEPS:,} by default")
+@click.option("--mutants", is_flag=True, help="also every mutant of the scenarios, each as it is pinned")
+@click.option(
+    "--results",
+    metavar="FOLDER",
+    type=PATH,
+    default=RESULTS,
+    show_default=True,
+    help="where results are kept, and taken from",
+)
+@click.option("--fresh", is_flag=True, help="explore anew what is there")
+@click.option("--processes", metavar="N", type=int, help="explore in so many processes, each with one thread")
+@click.option("--spark", metavar="MASTER", default="", help="explore on Spark: local[2], spark://host:7077")
+@click.option("--workers", metavar="N", type=int, help="threads of an exploration in this process; 1 by default")
+@click.option("--memory", metavar="SIZE", default="", help="end an exploration before its process uses more")
+@click.option("--parquet", metavar="FILE", type=PATH, help="also write the results as Parquet (extra spark)")
+@click.option("--list", "listing", is_flag=True, help="list explorations and tasks, and explore nothing")
+@reported(Format)
 def farm_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
-    plan: Annotated[
-        Path | None, typer.Argument(metavar="PLAN.yaml", help="what to explore; options say it otherwise")
-    ] = None,
-    scenarios: Annotated[
-        list[str] | None,
-        typer.Option("--scenario", metavar="NAME", help="name, pattern or FILE.py[:NAME]; repeatable; all by default"),
-    ] = None,
-    rules: Annotated[
-        list[str] | None,
-        typer.Option("--rules", metavar="PRESET", help="rules of a release, or own (the default); repeatable"),
-    ] = None,
-    on: Annotated[
-        list[str] | None, typer.Option("--with", metavar="RULE", help="switch a rule on everywhere; repeatable")
-    ] = None,
-    off: Annotated[
-        list[str] | None, typer.Option("--without", metavar="RULE", help="switch a rule off everywhere; repeatable")
-    ] = None,
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option("--bound", metavar="NAME=VALUES", help="such as lost=0,1,2 or lost=0..2; repeatable"),
-    ] = None,
-    seeds: Annotated[
-        str, typer.Option(metavar="VALUES", help="walk at random instead, for each seed: 1..8 or 1,5,9")
-    ] = "",
-    steps: Annotated[int | None, typer.Option(metavar="N", min=1, help=f"of each seed; {STEPS:,} by default")] = None,
-    mutants: Annotated[
-        bool, typer.Option("--mutants", help="also every mutant of the scenarios, each as it is pinned")
-    ] = False,
-    results: Annotated[
-        Path, typer.Option("--results", metavar="FOLDER", help="where results are kept, and taken from")
-    ] = RESULTS,
-    fresh: Annotated[bool, typer.Option("--fresh", help="explore anew what is there")] = False,
-    processes: Annotated[
-        int | None, typer.Option(metavar="N", help="explore in so many processes, each with one thread")
-    ] = None,
-    spark: Annotated[str, typer.Option(metavar="MASTER", help="explore on Spark: local[2], spark://host:7077")] = "",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="threads of an exploration in this process; 1 by default")
-    ] = None,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="end an exploration before its process uses more")] = "",
-    parquet: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="also write the results as Parquet (extra spark)")
-    ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="list explorations and tasks, and explore nothing")] = False,
-    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+    plan: Path | None,
+    scenarios: tuple[str, ...],
+    rules: tuple[str, ...],
+    on: tuple[str, ...],
+    off: tuple[str, ...],
+    bounds: tuple[str, ...],
+    seeds: str,
+    steps: int | None,
+    mutants: bool,
+    results: Path,
+    fresh: bool,
+    processes: int | None,
+    spark: str,
+    workers: int | None,
+    memory: str,
+    parquet: Path | None,
+    listing: bool,
+    form: Format,
+    as_json: bool,
 ) -> int:
     """Run the command."""
     form = form_of(form, as_json=as_json)
     limit = memory_bytes(memory) if memory else None
     options = Group(
         "the command line",
-        scenarios=tuple(scenarios or ("*",)),
-        rules=tuple(rules or (OWN,)),
-        on=tuple(on or ()),
-        off=tuple(off or ()),
-        bounds=values_of_bounds(bounds or ()),
+        scenarios=scenarios or ("*",),
+        rules=rules or (OWN,),
+        on=on,
+        off=off,
+        bounds=values_of_bounds(bounds),
         seeds=_seeds(seeds),
         steps=STEPS if steps is None else steps,
     )

@@ -2,10 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
+import click
 
+from zombieproof.cli.options import PATH, reported
 from zombieproof.cli.usage import WrongUsage, form_of
 from zombieproof.report import history_text
 from zombieproof.report.exits import Exit
@@ -13,6 +14,8 @@ from zombieproof.report.screen import Screen
 from zombieproof.traces.history.history_file import HistoryError, read_history
 from zombieproof.traces.history.judge import judge
 from zombieproof.traces.history.schema import history_schema
+
+Format = Literal["text", "json", "junit"]
 
 HELP = """Judge what clients were told and what they read, and nothing else.
 
@@ -52,19 +55,11 @@ Exit codes: 0 no anomaly, 1 there are some, 2 wrong usage, 3 a file is no
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("history", help=HELP)(history_command)
-
-
-def history_command(
-    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="histories of one clock")] = None,
-    form: Annotated[Literal["text", "json", "junit"], typer.Option("--format", help="how to report")] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="print the JSON Schema of a line, and judge nothing")
-    ] = False,
-) -> int:
+@click.command("history", help=HELP)
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH, help="histories of one clock")
+@reported(Format)
+@click.option("--schema", is_flag=True, help="print the JSON Schema of a line, and judge nothing")
+def history_command(files: tuple[Path, ...], form: Format, as_json: bool, schema: bool) -> int:
     """Run the command."""
     if schema:
         if files:

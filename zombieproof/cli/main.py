@@ -6,17 +6,17 @@ import platform
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib import import_module, metadata
-from typing import Annotated, Any, Final
+from importlib import import_module
+from typing import Any, Final
 
-import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.exceptions import TyperException
+import click
+from click.shell_completion import get_completion_class
 
 from zombieproof.cli.streams import Undelivered, guarded
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report.exits import Exit
 
+PROGRAM: Final = "zombieproof"
 NOBODY_READS: Final = 141
 """The exit code when the reader of the report has gone, as `head` does: nobody's error, and what shells say of it."""
 
@@ -73,56 +73,77 @@ Exit codes: 0 holds or conforms, 1 a promise is violated, 2 wrong usage,
   report that cannot be written, 130 interrupted, 141 nobody reads (| head).
 """
 
-# Help is read in pipes and logs too: plain text everywhere.
-_PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
 
-
-class Commands(TyperGroup):
+class Commands(click.Group):
     """The commands by name. What is listed is only a name and a line; the command itself is made when it is called."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = {name: TyperCommand(name, short_help=says) for name, says in COMMANDS.items()}
+        self.commands = {name: click.Command(name, short_help=says) for name, says in COMMANDS.items()}
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which they are listed."""
+        return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the arguments begin with, whole."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command_named(name) if name in COMMANDS else command, rest
 
 
-def command_named(name: str) -> Any:
+def command_named(name: str) -> click.Command:
     """Import a command."""
-    alone = typer.Typer(add_completion=False, **_PLAIN)
-    import_module(f"zombieproof.cli.{name}").register(alone)
-    return typer.main.get_command(alone)
-
-
-app = typer.Typer(
-    name="zombieproof",
-    cls=Commands,
-    help=HELP,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    **_PLAIN,
-)
+    command: click.Command = getattr(import_module(f"zombieproof.cli.{name}"), f"{name}_command")
+    return command
 
 
 def version() -> str:
     """The version that is installed."""
+    from importlib import metadata  # noqa: PLC0415  # few need it, and it takes a while
+
     return metadata.version("zombieproof")
 
 
-def _tell_version(wanted: bool) -> None:  # the parser of the command line passes it so
+def _tell_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:  # click passes it so
+    del parameter
     if wanted:
         sys.stdout.write(f"zombieproof {version()}\n")
-        raise typer.Exit
+        context.exit()
 
 
-@app.callback()
-def _program(
-    _: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Show the version and exit.")
-    ] = False,
-) -> None:
+def _tell_completion(context: click.Context, parameter: click.Parameter, shell: str | None) -> None:
+    del parameter
+    completion = get_completion_class(shell) if shell else None
+    if completion is not None:
+        sys.stdout.write(completion(context.command, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source() + "\n")
+        context.exit()
+
+
+@click.group(
+    PROGRAM,
+    cls=Commands,
+    help=HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_tell_version,
+    help="Show the version and exit.",
+)
+@click.option(
+    "--completion",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    is_eager=True,
+    expose_value=False,
+    callback=_tell_completion,
+    help='Show what a shell needs to complete words, and exit: eval "$(zombieproof --completion bash)".',
+)
+def app() -> None:
     """What stands before the command."""
 
 
@@ -140,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return NOBODY_READS
             _complain(str(lost))
             return Exit.INTERNAL_ERROR
-        except (KeyboardInterrupt, typer.Abort):
+        except (KeyboardInterrupt, click.Abort):
             _complain("interrupted")
             return Exit.INTERRUPTED
         except OSError as error:
@@ -159,11 +180,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: Sequence[str]) -> int:
     try:
-        code = app(given or ["--help"], prog_name="zombieproof", standalone_mode=False)
+        code = app(given or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
         if not given:
             return Exit.USAGE
-    except TyperException as error:
+    except click.ClickException as error:
         return _refused(error)
     except WrongUsage as error:
         _complain(str(error))
@@ -175,7 +196,7 @@ def _complain(text: str) -> None:
     sys.stderr.write(f"zombieproof: {text}\n")
 
 
-def _refused(error: TyperException) -> int:
+def _refused(error: click.ClickException) -> int:
     """Wrong usage that the parser of the command line found."""
     message = error.format_message()
     context = getattr(error, "ctx", None)

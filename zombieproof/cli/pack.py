@@ -1,11 +1,12 @@
 """zombieproof pack: turn segments into Parquet, as far as an audit needs them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from zombieproof.cli.extras import need
+from zombieproof.cli.options import PATH
 from zombieproof.cli.replay_watching import following
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report.exits import Exit
@@ -37,16 +38,11 @@ Exit codes: 0 all is packed, 2 wrong usage, 3 something is damaged, or the
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("pack", help=HELP)(pack_command)
-
-
-def pack_command(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="segments, and folders of them")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="the folder to pack into")],
-    records: Annotated[bool, typer.Option("--records", help="keep the records of all batches as well")] = False,
-) -> int:
+@click.command("pack", help=HELP)
+@click.argument("paths", metavar="PATH...", nargs=-1, type=PATH, required=True, help="segments, and folders of them")
+@click.option("--output", "-o", metavar="DIR", type=PATH, required=True, help="the folder to pack into")
+@click.option("--records", is_flag=True, help="keep the records of all batches as well")
+def pack_command(paths: tuple[Path, ...], output: Path, records: bool) -> int:
     """Run the command."""
     need("audit", "pyarrow", "zombieproof pack")
     # Numba and pyarrow are loaded when they are needed.

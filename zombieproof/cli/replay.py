@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import get_args
 
-import typer
+import click
 
 from zombieproof.cli.judging import EXITS, examined, is_trace, judge_and_tell
+from zombieproof.cli.options import PATH, OneOf, reported
 from zombieproof.cli.replay_forms import Format
 from zombieproof.cli.replay_questions import Asked, names_of, narrowing_of
 from zombieproof.cli.usage import WrongUsage, form_of, known
@@ -62,59 +63,60 @@ Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("replay", help=HELP)(replay_command)
-
-
+@click.command("replay", help=HELP)
+@click.argument("paths", metavar="PATH...", nargs=-1, type=PATH, required=True, help="files and folders")
+@click.option("--rules", metavar="PRESET", default="", help="rules to judge by: newest, 3.9, 4.3-tv0")
+@click.option("--timeline", metavar="ID|PARTITION|PRODUCER", help="what happened to one of them, in order")
+@click.option("--open", "is_open", is_flag=True, help="what is open, and what it holds back")
+@click.option(
+    "--times", type=click.Choice(get_args(Times)), help="zone of the times of --timeline and --open; utc by default"
+)
+@click.option("--topic", metavar="NAME", multiple=True, help="read this topic only; repeatable, * and ? are wild")
+@click.option("--since", metavar="TIME", help="report what is there from then on; ISO 8601, else UTC")
+@click.option("--until", metavar="TIME", help="report what is there up to then")
+@click.option(
+    "--values",
+    type=OneOf(Values),
+    default=Values.NONE.value,
+    show_default=True,
+    help="show values of the records that findings are about; keys are shown",
+)
+@click.option(
+    "--allow-gaps", metavar="NAME", multiple=True, help="gaps that need not be judged: e-0, e, e-*, __transaction_state"
+)
+@click.option(
+    "--scenario",
+    metavar="FILE.py[:NAME]",
+    multiple=True,
+    help="where the scenario of a story is defined, if it is your own",
+)
+@click.option("--live", is_flag=True, help="take a story's steps on live brokers and producers")
+@click.option("--live-brokers", is_flag=True, help="the same, but what clients do is the checker's")
+@click.option("--write-scenario", metavar="FILE.py", type=PATH, help="a live run that broke a promise, as a scenario")
+@reported(Format)
 def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="files and folders")],
-    rules: Annotated[str, typer.Option(metavar="PRESET", help="rules to judge by: newest, 3.9, 4.3-tv0")] = "",
-    timeline: Annotated[
-        str | None, typer.Option(metavar="ID|PARTITION|PRODUCER", help="what happened to one of them, in order")
-    ] = None,
-    is_open: Annotated[bool, typer.Option("--open", help="what is open, and what it holds back")] = False,
-    times: Annotated[
-        Times | None, typer.Option(help="zone of the times of --timeline and --open; utc by default")
-    ] = None,
-    topic: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="read this topic only; repeatable, * and ? are wild"),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="report what is there from then on; ISO 8601, else UTC"),
-    ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="report what is there up to then")] = None,
-    values: Annotated[
-        Values, typer.Option("--values", help="show values of the records that findings are about; keys are shown")
-    ] = Values.NONE,
-    allow_gaps: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="gaps that need not be judged: e-0, e, e-*, __transaction_state"),
-    ] = None,
-    scenario: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE.py[:NAME]", help="where the scenario of a story is defined, if it is your own"),
-    ] = None,
-    live: Annotated[bool, typer.Option("--live", help="take a story's steps on live brokers and producers")] = False,
-    live_brokers: Annotated[
-        bool, typer.Option("--live-brokers", help="the same, but what clients do is the checker's")
-    ] = False,
-    write_scenario: Annotated[
-        Path | None,
-        typer.Option("--write-scenario", metavar="FILE.py", help="a live run that broke a promise, as a scenario"),
-    ] = None,
-    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+    paths: tuple[Path, ...],
+    rules: str,
+    timeline: str | None,
+    is_open: bool,
+    times: Times | None,
+    topic: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    values: Values,
+    allow_gaps: tuple[str, ...],
+    scenario: tuple[str, ...],
+    live: bool,
+    live_brokers: bool,
+    write_scenario: Path | None,
+    form: Format,
+    as_json: bool,
 ) -> int:
     """Run the command."""
     form = form_of(form, as_json=as_json)
     if rules:
         known("preset of rules", rules, PRESETS, "zombieproof rules")
-    asked = Asked(
-        timeline, is_open, times, narrowing_of(topic or (), since, until), form, values, names_of(allow_gaps or ())
-    )
+    asked = Asked(timeline, is_open, times, narrowing_of(topic, since, until), form, values, names_of(allow_gaps))
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()
     if write_scenario is not None and not (len(paths) == 1 and is_live_trace(paths[0])):
@@ -136,11 +138,11 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         if live or live_brokers:
             from zombieproof.cli.run_live import replay_live  # noqa: PLC0415  # the checker is loaded when it is needed
 
-            return replay_live(screen, traces, scenario or (), form, live_producers=not live_brokers)
+            return replay_live(screen, traces, scenario, form, live_producers=not live_brokers)
         # A recording is judged without the checker, which is not loaded for it.
         from zombieproof.cli.run_again import replay_traces  # noqa: PLC0415
 
-        return EXITS[replay_traces(screen, traces, scenario or (), form)]
+        return EXITS[replay_traces(screen, traces, scenario, form)]
     if live or live_brokers:
         option = "--live" if live else "--live-brokers"
         raise WrongUsage(f"{option} takes the steps of a story, and {paths[0]} is none: write one with check -o")

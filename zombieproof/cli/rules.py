@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperCommand
-from typer.main import get_command
+import click
 
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.model.releases import UnknownRelease
@@ -43,33 +41,26 @@ Examples:
 Rows = Sequence[tuple[str, ...]]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("rules", cls=_Rules, help=HELP)(rules_command)
-
-
-class _Rules(TyperCommand):
+class _Rules(click.Command):
     """`rules`, where the word `new` in place of a preset is a command of its own."""
 
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
         """Parse the arguments, of `rules` or of `rules new`."""
         if args[:1] != ["new"]:
             return super().make_context(info_name, args, parent, **extra)
-        from zombieproof.cli import rules_new  # noqa: PLC0415  # few need it
+        from zombieproof.cli.rules_new import new_command  # noqa: PLC0415  # few need it
 
-        new = typer.Typer(rich_markup_mode=None, add_completion=False)
-        new.command("new", help=rules_new.HELP)(rules_new.new_command)
-        return get_command(new).make_context(f"{info_name} new", args[1:], parent, **extra)
+        return new_command.make_context(f"{info_name} new", args[1:], parent, **extra)
 
 
-def rules_command(
-    name: Annotated[str, typer.Argument(metavar="[PRESET]", help="whose rules; all are listed by default")] = "",
-    diff: Annotated[
-        tuple[str, str] | None, typer.Option("--diff", metavar="PRESET PRESET", help="only what differs between two")
-    ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="write Markdown")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
-) -> int:
+@click.command("rules", cls=_Rules, help=HELP)
+@click.argument("name", metavar="[PRESET]", default="", required=False, help="whose rules; all are listed by default")
+@click.option("--diff", metavar="PRESET PRESET", type=(str, str), help="only what differs between two")
+@click.option("--markdown", is_flag=True, help="write Markdown")
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object")
+def rules_command(name: str, diff: tuple[str, str] | None, markdown: bool, as_json: bool) -> int:
     """Run the command."""
     if name and diff:
         raise WrongUsage(f"{name} and --diff: give the rules to compare behind --diff, or one preset without it")

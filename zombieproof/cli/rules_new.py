@@ -9,9 +9,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
-import typer
+import click
 
 from zombieproof.cli import rule_templates as templates
 from zombieproof.cli.rule_templates import DECISIONS, Template
@@ -54,12 +54,16 @@ class Written(NamedTuple):
     text: str
 
 
-def new_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="of the switch, such as late_end_is_refused")],
-    decision: Annotated[
-        str, typer.Option(metavar="DECISION", help=f"where it is asked: {', '.join(DECISIONS)}")
-    ] = "end_txn",
-) -> int:
+@click.command("new", help=HELP)
+@click.argument("name", metavar="NAME", help="of the switch, such as late_end_is_refused")
+@click.option(
+    "--decision",
+    metavar="DECISION",
+    default="end_txn",
+    show_default=True,
+    help=f"where it is asked: {', '.join(DECISIONS)}",
+)
+def new_command(name: str, decision: str) -> int:
     """Run the command."""
     template = DECISIONS[known("decision with a template", decision, DECISIONS)]
     root = clone_here(Path.cwd())

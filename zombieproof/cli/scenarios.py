@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
+import click
 
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.naming import names_of_models, scenarios_chosen
+from zombieproof.cli.options import completed
 from zombieproof.report.exits import Exit
 from zombieproof.report.scenario_text import scenario_data, show_scenario
 from zombieproof.report.screen import Column, Screen
@@ -33,23 +33,19 @@ _COLUMNS = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("scenarios", help=HELP)(scenarios_command)
-
-
-def scenarios_command(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME|FILE.py[:NAME]", help="which to tell; all are listed by default"),
-    ] = None,
-    model: Annotated[
-        str, typer.Option(metavar="NAME", help="only scenarios of this model", autocompletion=names_of_models)
-    ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
-) -> int:
+@click.command("scenarios", help=HELP)
+@click.argument("names", metavar="[NAME|FILE.py[:NAME]]...", nargs=-1, help="which to tell; all are listed by default")
+@click.option(
+    "--model",
+    metavar="NAME",
+    default="",
+    shell_complete=completed(names_of_models),
+    help="only scenarios of this model",
+)
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object")
+def scenarios_command(names: tuple[str, ...], model: str, as_json: bool) -> int:
     """Run the command."""
-    list_scenarios(Screen(), names or (), model=model, as_json=as_json)
+    list_scenarios(Screen(), names, model=model, as_json=as_json)
     return Exit.HOLDS
 
 

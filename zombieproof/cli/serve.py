@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import typer
+import click
 
 from zombieproof.broker.broker_configs import BrokerConfigs, broker_configs
 from zombieproof.broker.cluster.clock import AheadClock, SystemClock
@@ -18,6 +18,7 @@ from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config import Durability
 from zombieproof.cli import listeners
+from zombieproof.cli.options import PATH
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.model.releases import RELEASES, UnknownRelease
 from zombieproof.model.rules import Rules, preset_for
@@ -61,57 +62,62 @@ Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve", help=HELP)(serve_command)
-
-
-def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line wants an argument for each option
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="the address to listen at")] = "127.0.0.1",
-    advertised_host: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="what clients are told to connect to, instead of that address"),
-    ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="that of the first broker; 0: any that is free")] = 9092,
-    brokers: Annotated[int, typer.Option(min=1, max=100, help="how many brokers")] = 1,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="the data directory; without it all is lost")] = None,
-    durability: Annotated[
-        Literal["fsync", "page-cache", "memory"] | None,
-        typer.Option(help="when an append counts as durable (fsync with --data, else memory)"),
-    ] = None,
-    release: Annotated[
-        str | None, typer.Option(help=f"the release of Kafka that the brokers are ({RELEASES[-1]})")
-    ] = None,
-    transaction_version: Annotated[
-        int | None, typer.Option(min=0, max=2, help="the feature transaction.version (its release's own)")
-    ] = None,
-    config: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="a setting of brokers, by Kafka's name; repeatable")
-    ] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option(metavar="NAME[=PARTITIONS]", help="a topic that is to exist; repeatable")
-    ] = None,
-    plan: Annotated[Path | None, typer.Option(metavar="FILE", help="a fault plan: how the brokers misbehave")] = None,
-    story: Annotated[
-        str | None, typer.Option(metavar="NAME", help="a fault plan that comes with the program (zombieproof stories)")
-    ] = None,
-    trace: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="write down everything that the brokers do")
-    ] = None,
-    acl: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="users, who log in by SASL, and their rights (docs/rights.md)"),
-    ] = None,
-    tls_cert: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="speak TLS: the certificate in PEM, with its chain")
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="its key, if the file of the certificate has none")
-    ] = None,
-    tls_client_ca: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="who vouches for clients, which then have to show a certificate"),
-    ] = None,
+@click.command("serve", help=HELP)
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="the address to listen at")
+@click.option("--advertised-host", metavar="NAME", help="what clients are told to connect to, instead of that address")
+@click.option(
+    "--port",
+    metavar="PORT",
+    type=click.IntRange(min=0, max=65_535),
+    default=9092,
+    show_default=True,
+    help="that of the first broker; 0: any that is free",
+)
+@click.option(
+    "--brokers", metavar="N", type=click.IntRange(min=1, max=100), default=1, show_default=True, help="how many brokers"
+)
+@click.option("--data", metavar="DIR", type=PATH, help="the data directory; without it all is lost")
+@click.option(
+    "--durability",
+    type=click.Choice(["fsync", "page-cache", "memory"]),
+    help="when an append counts as durable (fsync with --data, else memory)",
+)
+@click.option("--release", metavar="RELEASE", help=f"the release of Kafka that the brokers are ({RELEASES[-1]})")
+@click.option(
+    "--transaction-version",
+    metavar="N",
+    type=click.IntRange(min=0, max=2),
+    help="the feature transaction.version (its release's own)",
+)
+@click.option("--config", metavar="KEY=VALUE", multiple=True, help="a setting of brokers, by Kafka's name; repeatable")
+@click.option("--topic", metavar="NAME[=PARTITIONS]", multiple=True, help="a topic that is to exist; repeatable")
+@click.option("--plan", metavar="FILE", type=PATH, help="a fault plan: how the brokers misbehave")
+@click.option("--story", metavar="NAME", help="a fault plan that comes with the program (zombieproof stories)")
+@click.option("--trace", metavar="FILE", type=PATH, help="write down everything that the brokers do")
+@click.option("--acl", metavar="FILE", type=PATH, help="users, who log in by SASL, and their rights (docs/rights.md)")
+@click.option("--tls-cert", metavar="FILE", type=PATH, help="speak TLS: the certificate in PEM, with its chain")
+@click.option("--tls-key", metavar="FILE", type=PATH, help="its key, if the file of the certificate has none")
+@click.option(
+    "--tls-client-ca", metavar="FILE", type=PATH, help="who vouches for clients, which then have to show a certificate"
+)
+def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
+    host: str,
+    advertised_host: str | None,
+    port: int,
+    brokers: int,
+    data: Path | None,
+    durability: Literal["fsync", "page-cache", "memory"] | None,
+    release: str | None,
+    transaction_version: int | None,
+    config: tuple[str, ...],
+    topic: tuple[str, ...],
+    plan: Path | None,
+    story: str | None,
+    trace: Path | None,
+    acl: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_client_ca: Path | None,
 ) -> int:
     """Run the command."""
     from zombieproof.cli import extras  # noqa: PLC0415  # only this command needs the extra
@@ -124,7 +130,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line w
     planned = _planned(plan, story)
     if planned is not None and (release is not None or transaction_version is not None):
         raise WrongUsage("a fault plan says which release it is for: leave --release and --transaction-version away")
-    configs, kind, known = _configs(config or ()), _durability(durability, data), _topics(topic or ())
+    configs, kind, known = _configs(config), _durability(durability, data), _topics(topic)
     rules = _rules(release, transaction_version) if planned is None else planned.rules()
     if not configs.settings.transaction_partition_verification_enable:
         rules.verification = 0

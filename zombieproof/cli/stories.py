@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
+import click
 
 from zombieproof.cli.usage import known
 from zombieproof.report.exits import Exit
@@ -23,17 +22,12 @@ Examples:
 _COLUMNS = (Column("story"), Column("bug"), Column("cluster"), Column("what happens"))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("stories", help=HELP)(stories_command)
-
-
-def stories_command(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="which to tell; all are listed")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
-) -> int:
+@click.command("stories", help=HELP)
+@click.argument("names", metavar="[NAME]...", nargs=-1, help="which to tell; all are listed")
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object")
+def stories_command(names: tuple[str, ...], as_json: bool) -> int:
     """Run the command."""
-    list_stories(Screen(), names or (), as_json=as_json)
+    list_stories(Screen(), names, as_json=as_json)
     return Exit.HOLDS
 
 

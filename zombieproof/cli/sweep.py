@@ -8,15 +8,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import typer
+import click
 
 from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.cli.check import writable, write
 from zombieproof.cli.exploring import Choice, blaming, choose, examine_all, workers_of
 from zombieproof.cli.farming import values_of_bounds
 from zombieproof.cli.naming import names_of_models
+from zombieproof.cli.options import PATH, completed, reported
 from zombieproof.cli.usage import WrongUsage, form_of, known, memory_bytes
 from zombieproof.cli.watching import Watcher, watching
 from zombieproof.farm.kept_sweep import KeptRefused, KeptSweep
@@ -57,67 +58,72 @@ SECONDS = 60.0
 _MOST_SECONDS = 30 * 24 * 3600.0
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("sweep", help=HELP)(sweep_command)
-
-
+@click.command("sweep", help=HELP)
+@click.argument("names", metavar="[SCENARIO|FILE.py[:NAME]]...", nargs=-1, help="which; all by default")
+@click.option(
+    "--model",
+    metavar="NAME",
+    default="",
+    shell_complete=completed(names_of_models),
+    help="only scenarios of this model",
+)
+@click.option(
+    "--bound",
+    "bounds",
+    metavar="NAME=VALUES",
+    multiple=True,
+    help="sweep over these values, such as lost=0..3, and over no other bounds; repeatable; "
+    "by default over all faults from 0 on",
+)
+@click.option("--seconds", metavar="S", type=float, help=f"how long; {SECONDS:.0f} by default, without compiling")
+@click.option("--minutes", metavar="M", type=float, help="how long, in minutes")
+@click.option("--rules", metavar="PRESET", default="", help="rules of a release: newest, 3.9, 4.3-tv0")
+@click.option("--with", "on", metavar="RULE", multiple=True, help="switch a rule on; repeatable")
+@click.option("--without", "off", metavar="RULE", multiple=True, help="switch a rule off; repeatable")
+@click.option("--mutant", metavar="NAME", default="", help="sweep over a mutant instead: a rule is missing")
+@click.option("-o", "--output", metavar="TRACE", type=PATH, help="write the first counterexample; a folder: each first")
+@click.option("--memory", metavar="SIZE", default="", help="end before using more, such as 8G: inconclusive")
+@click.option("--workers", metavar="N", type=int, help="threads, up to 64; 1 by default, 2 to 4 pay")
+@click.option("--all", "every", is_flag=True, help="show also what holds below larger ones that hold")
+@click.option("--brief", is_flag=True, help="tell stories without decisions and moves")
+@click.option(
+    "--checkpoint", metavar="FILE", type=PATH, help="keep each combination that was explored, in a line of it"
+)
+@click.option("--resume", is_flag=True, help="go on from what is in the file of --checkpoint")
+@reported(Format)
 def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="SCENARIO|FILE.py[:NAME]", help="which; all by default")
-    ] = None,
-    model: Annotated[
-        str, typer.Option(metavar="NAME", help="only scenarios of this model", autocompletion=names_of_models)
-    ] = "",
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bound",
-            metavar="NAME=VALUES",
-            help="sweep over these values, such as lost=0..3, and over no other bounds; repeatable; "
-            "by default over all faults from 0 on",
-        ),
-    ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(metavar="S", help=f"how long; {SECONDS:.0f} by default, without compiling")
-    ] = None,
-    minutes: Annotated[float | None, typer.Option(metavar="M", help="how long, in minutes")] = None,
-    rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, 3.9, 4.3-tv0")] = "",
-    on: Annotated[list[str] | None, typer.Option("--with", metavar="RULE", help="switch a rule on; repeatable")] = None,
-    off: Annotated[
-        list[str] | None, typer.Option("--without", metavar="RULE", help="switch a rule off; repeatable")
-    ] = None,
-    mutant: Annotated[str, typer.Option(metavar="NAME", help="sweep over a mutant instead: a rule is missing")] = "",
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="TRACE", help="write the first counterexample; a folder: each first"),
-    ] = None,
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="end before using more, such as 8G: inconclusive")] = "",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="threads, up to 64; 1 by default, 2 to 4 pay")
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="show also what holds below larger ones that hold")] = False,
-    brief: Annotated[bool, typer.Option("--brief", help="tell stories without decisions and moves")] = False,
-    checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="keep each combination that was explored, in a line of it")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="go on from what is in the file of --checkpoint")] = False,
-    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+    names: tuple[str, ...],
+    model: str,
+    bounds: tuple[str, ...],
+    seconds: float | None,
+    minutes: float | None,
+    rules: str,
+    on: tuple[str, ...],
+    off: tuple[str, ...],
+    mutant: str,
+    output: Path | None,
+    memory: str,
+    workers: int | None,
+    every: bool,
+    brief: bool,
+    checkpoint: Path | None,
+    resume: bool,
+    form: Format,
+    as_json: bool,
 ) -> int:
     """Run the command."""
     form = form_of(form, as_json=as_json)
-    values = values_of_bounds(bounds or ())
+    values = values_of_bounds(bounds)
     limit = seconds_of(seconds, minutes)
     choice = Choice(
         rules=rules,
-        on=tuple(on or ()),
-        off=tuple(off or ()),
+        on=on,
+        off=off,
         mutant=mutant,
         workers=workers_of(workers),
         memory_bytes=memory_bytes(memory) if memory else None,
     )
-    chosen = choose(names or (), choice, model=model)
+    chosen = choose(names, choice, model=model)
     writable(output, len(chosen))
     spaces, without = spaces_of(chosen, choice, values, is_named=bool(names))
     examine_all([(space.scenario, space.request_at(space.lowest)) for space in spaces])

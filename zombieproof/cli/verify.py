@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-import typer
+import click
 
 import zombieproof
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.warming import compiling_beside
 from zombieproof.cli.exploring import Choice, cores, explore_all, hunt_all, turn_all, workers_of
+from zombieproof.cli.options import reported
 from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
 from zombieproof.report import diagrams, machines_page, results, rules_page, verification, verification_junit
 from zombieproof.report.answers import ANSWERS, meet_cases, replay_answers
@@ -42,20 +43,12 @@ Format = Literal["text", "json", "junit"]
 RECORDINGS = Path("tests/recordings")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify", help=HELP)(verify_command)
-
-
-def verify_command(
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="end an exploration before using more, such as 8G")] = "",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="threads, up to 64; 1 by default, 2 to 4 pay")
-    ] = None,
-    write_results: Annotated[bool, typer.Option("--write-results", help="rewrite the pages that show results")] = False,
-    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
-) -> int:
+@click.command("verify", help=HELP)
+@click.option("--memory", metavar="SIZE", default="", help="end an exploration before using more, such as 8G")
+@click.option("--workers", metavar="N", type=int, help="threads, up to 64; 1 by default, 2 to 4 pay")
+@click.option("--write-results", is_flag=True, help="rewrite the pages that show results")
+@reported(Format)
+def verify_command(memory: str, workers: int | None, write_results: bool, form: Format, as_json: bool) -> int:
     """Run the command."""
     form = form_of(form, as_json=as_json)
     choice = Choice(workers=workers_of(workers), memory_bytes=memory_bytes(memory) if memory else None)

@@ -307,4 +307,4 @@ def test_a_version_is_read_without_an_import() -> None:
 
     assert f'"version": "{numba.__version__}"' in _of("numba")
     assert _of("iniconfig") != ""
-    assert _of("typer") == __import__("typer").__version__, "it has no such file"
+    assert _of("hypothesis") == __import__("hypothesis").__version__, "it has no such file"
