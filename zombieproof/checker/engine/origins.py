@@ -15,6 +15,7 @@ import numpy as np
 _FEW: Final = 1 << 8
 _BYTE: Final = 8
 _SIZES: Final = 3 * 8
+_AT_ONCE: Final = 1 << 13  # rows, so that what is only needed on the way is in the caches of the processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,8 @@ def origins(parents: Any, actions: Any, most: int) -> Origins:
     if not count:
         return Origins(0, 0, np.empty(0, np.uint8), np.empty(0, actions_type(most)))
     first = int(parents[0])
-    ones = parents.astype(np.int64)
-    ones += np.arange(-first, count - first)
-    bits = np.zeros(int(ones[-1]) + 1, np.uint8)
-    bits[ones] = 1
+    bits = np.zeros(int(parents[-1]) - first + count, np.uint8)
+    for begin in range(0, count, _AT_ONCE):
+        some = parents[begin : begin + _AT_ONCE]
+        bits[np.arange(begin - first, begin - first + len(some)) + some] = 1
     return Origins(first, count, np.packbits(bits), actions.astype(actions_type(most)))

@@ -282,6 +282,10 @@ class Part:
     actions: Any
 
 
+def _together(arrays: list[Any]) -> Any:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
 class Shelf:
     """Makes blocks and buffers for states of one layout."""
 
@@ -323,7 +327,7 @@ class Shelf:
             units[unit : unit + len(part.units)] = part.units + np.array([place, row])
             place, row, unit = place + len(part.packed), row + part.fill, unit + len(part.units)
         units[unit] = place, row
-        parents, actions = (np.concatenate([getattr(part, name) for part in parts]) for name in ("parents", "actions"))
+        parents, actions = (_together([getattr(part, name) for part in parts]) for name in ("parents", "actions"))
         return Block(base, fill, origins(parents, actions, self._actions), None, units)
 
     def joined(self, parts: list[Part]) -> Any:
