@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+"""The large recordings that may lie beside a clone."""
 
 # `make test` must give the same answer twice, so examples are derived from the test itself.
 # HYPOTHESIS_PROFILE=explore looks for new examples, and many more of them.
@@ -74,7 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(f"ZOMBIEPROOF_TESTS={PROFILE} is no profile; there are: {', '.join(LEFT_OUT)}")
     asked = config.getoption("markexpr")
     is_narrowed = any("::" in given for given in config.args) or config.getoption("keyword") or asked
-    if not is_narrowed:
+    if not is_narrowed and SHARED.is_dir():  # of what lies there, some samples are
         _samples_name_tests(items)
     marks = [mark for mark in LEFT_OUT[PROFILE] if mark not in asked]
     long = [item for item in items if any(item.get_closest_marker(mark) for mark in marks)]
@@ -105,7 +107,6 @@ def repository_root() -> Path:
 @pytest.fixture(scope="session")
 def shared_folder() -> Path:
     """The large recordings that may lie beside a clone; a test that needs them is skipped where they do not."""
-    folder = ROOT.parent / "shared"
-    if not folder.is_dir():
+    if not SHARED.is_dir():
         pytest.skip("../shared is not beside this clone: the committed samples in tests/recordings are tested instead")
-    return folder
+    return SHARED

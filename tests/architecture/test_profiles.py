@@ -44,11 +44,13 @@ NAMES = (
 @pytest.fixture
 def tests(repository_root: Path, tmp_path: Path) -> Path:
     """A folder with one test of each length, under the conftest of this project."""
-    (tmp_path / "conftest.py").write_text((repository_root / "tests/conftest.py").read_text())
-    (tmp_path / "test_made.py").write_text(MADE)
+    folder = tmp_path / "clone" / "tests"
+    folder.mkdir(parents=True)
+    (folder / "conftest.py").write_text((repository_root / "tests/conftest.py").read_text())
+    (folder / "test_made.py").write_text(MADE)
     project = (repository_root / "pyproject.toml").read_text()
-    (tmp_path / "pyproject.toml").write_text(project.replace('testpaths = ["tests"]', 'testpaths = ["."]'))
-    return tmp_path
+    (folder / "pyproject.toml").write_text(project.replace('testpaths = ["tests"]', 'testpaths = ["."]'))
+    return folder
 
 
 def ran(tests: Path, profile: str | None, *arguments: str) -> tuple[int, str]:
@@ -81,9 +83,14 @@ def test_a_profile_leaves_out_what_is_longer(
 
 
 @pytest.mark.parametrize(("mark", "word", "test"), [("sample", "one", "drawn"), ("long", "much", "listed")])
-def test_a_sample_of_nothing_is_refused(tests: Path, mark: str, word: str, test: str) -> None:
+def test_a_sample_of_nothing_is_refused_where_all_recordings_are(
+    tests: Path, mark: str, word: str, test: str, tmp_path: Path
+) -> None:
     made = tests / "test_made.py"
     made.write_text(made.read_text().replace(f'mark.{mark}("{word}")', f'mark.{mark}("{word}", "three")'))
+    code, out = ran(tests, "quick")
+    assert code == 0, out
+    (tmp_path / "shared").mkdir()
     code, out = ran(tests, "quick")
     assert code == 4
     assert f"@pytest.mark.{mark} names no test of its own" in out
