@@ -326,6 +326,9 @@ def test_what_was_made_is_taken_away_when_a_run_is_interrupted_while_it_imports_
         assert cluster.open_transactions == 0
 
 
+INTERRUPTED = "zombieproof: interrupted"
+
+
 def terminated(bootstrap: str, after_s: float) -> tuple[int, str]:
     """Exit code and stderr of a run that is told to end so long after it has made its first topic."""
     command = [sys.executable, "-c", "import sys; from zombieproof.cli import main; sys.exit(main())"]
@@ -346,12 +349,12 @@ def terminated(bootstrap: str, after_s: float) -> tuple[int, str]:
     finally:
         program.kill()
         program.wait()
-    return program.returncode, err
+    return program.returncode, err.strip()
 
 
 def test_a_run_that_is_terminated_takes_away_what_it_has_made() -> None:
     with served() as bootstrap:
-        assert terminated(bootstrap, 0) == (130, "")
+        assert terminated(bootstrap, 0) == (130, INTERRUPTED)
         assert names_at(bootstrap) == ({"theirs"}, set())
 
 
@@ -362,7 +365,7 @@ def test_so_does_one_that_is_terminated_at_any_moment() -> None:
     with served() as bootstrap:
         for moment in range(20):
             after_s = chance.uniform(0, 0.5 if moment % 3 else 2)
-            assert terminated(bootstrap, after_s) == (130, ""), after_s
+            assert terminated(bootstrap, after_s) == (130, INTERRUPTED), after_s
             assert names_at(bootstrap) == ({"theirs"}, set()), after_s
 
 
