@@ -1,6 +1,8 @@
 """`make test` leaves long tests out, CI only the longest, and both those on Spark; `-m` overrules it."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +97,17 @@ def test_a_sample_of_nothing_is_refused_where_all_recordings_are(
     assert code == 4
     assert f"@pytest.mark.{mark} names no test of its own" in out
     assert f"test_{test}: three" in out
+
+
+@pytest.mark.slow
+def test_a_clone_that_stands_alone_has_tests(repository_root: Path, tmp_path: Path) -> None:
+    clone = tmp_path / "alone" / "clone"
+    shutil.copytree(repository_root, clone, ignore=shutil.ignore_patterns(".*cache*", ".git", ".venv*", "__pycache__"))
+    code, out = ran(clone, "quick", "--collect-only", "-q")
+    assert code == 0, out[-2000:]
+    found = re.search(r"(\d+)/\d+ tests collected", out)
+    assert found is not None
+    assert int(found[1]) > 10_000
 
 
 def test_a_profile_that_does_not_exist_is_refused(tests: Path) -> None:
