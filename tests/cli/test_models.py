@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from zombieproof.checker.scenarios import MODELS, SCENARIOS, model_of
-from zombieproof.cli.naming import names_of_models
+from zombieproof.cli.scenario_options import names_of_models
 
 
 def names_of(model: str) -> list[str]:

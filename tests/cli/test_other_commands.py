@@ -72,6 +72,8 @@ def test_what_a_shell_needs_to_complete_words_is_shown(run: Any, shell: str) -> 
         ("check --without wait_for_a", {"wait_for_all"}),
         ("check --model spark", {"spark_sink"}),
         ("sweep --model two", {"two_phase_commit"}),
+        ("sweep zombie_t", {"zombie_takeover"}),
+        ("sweep --without marker_w", {"marker_waits_for_leader"}),
         ("check --format j", {"json", "junit"}),
         ("check --spi", {"--spill"}),
         ("check no_such", set()),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from zombieproof.cli.check import _rule_names
+from zombieproof.cli.scenario_options import names_of_rules
 
 BROKEN = "nobody_commits_what_another_aborted"
 SMALL = ("two_phase_commit", "--bounds", "n=3")
@@ -173,5 +173,5 @@ def test_a_file_of_ones_own_may_have_readings(run: Any, tmp_path: Path, reposito
 
 
 def test_a_shell_completes_readings() -> None:
-    assert _rule_names("wait_for") == ["wait_for_all"]
-    assert "kip360" in _rule_names("kip")
+    assert names_of_rules("wait_for") == ["wait_for_all"]
+    assert "kip360" in names_of_rules("kip")

@@ -12,13 +12,11 @@ import click
 
 from zombieproof.checker.engine.folder import EVERY_SECONDS
 from zombieproof.checker.scenario import Scenario
-from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, keeping_of, spill_of, walks_of, workers_of
-from zombieproof.cli.naming import names_of_models
-from zombieproof.cli.options import PATH, completed, reported
+from zombieproof.cli.options import PATH, reported, threads
+from zombieproof.cli.scenario_options import of_model, scenarios_to_explore, under_rules
 from zombieproof.cli.scenarios import list_scenarios
 from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes, reductions_of
-from zombieproof.model.rules import switches
 from zombieproof.report import check_json, check_text
 from zombieproof.report.exits import Exit
 from zombieproof.report.runs import Run, exit_code_of
@@ -55,47 +53,10 @@ Examples:
 Format = Literal["text", "json", "junit"]
 
 
-def _scenario_names(incomplete: str) -> list[str]:
-    return [name for name in SCENARIOS if name.startswith(incomplete)]
-
-
-def _rule_names(incomplete: str) -> list[str]:
-    readings = dict.fromkeys(name for scenario in SCENARIOS.values() for name in scenario.readings)
-    return [name for name in (*(rule.name for rule in switches()), *readings) if name.startswith(incomplete)]
-
-
 @click.command("check", help=HELP)
-@click.argument(
-    "names",
-    metavar="[SCENARIO|FILE.py[:NAME]]...",
-    nargs=-1,
-    shell_complete=completed(_scenario_names),
-    help="which; all by default",
-)
-@click.option(
-    "--model",
-    metavar="NAME",
-    default="",
-    shell_complete=completed(names_of_models),
-    help="only scenarios of this model",
-)
-@click.option("--rules", metavar="PRESET", default="", help="rules of a release: newest, 3.9, 4.3-tv0")
-@click.option(
-    "--with",
-    "on",
-    metavar="RULE",
-    multiple=True,
-    shell_complete=completed(_rule_names),
-    help="switch a rule on, or set a number: transaction_version=0; repeatable",
-)
-@click.option(
-    "--without",
-    "off",
-    metavar="RULE",
-    multiple=True,
-    shell_complete=completed(_rule_names),
-    help="switch a rule off; repeatable",
-)
+@scenarios_to_explore
+@of_model
+@under_rules
 @click.option("--mutant", metavar="NAME", default="", help="explore a mutant instead: a rule is missing")
 @click.option("--mutants", is_flag=True, help="explore every mutant, and compare with what it must break")
 @click.option(
@@ -112,7 +73,7 @@ def _rule_names(incomplete: str) -> list[str]:
 @reported(Format)
 @click.option("--brief", is_flag=True, help="tell stories without decisions and moves")
 @click.option("--memory", metavar="SIZE", default="", help="end before using more, such as 8G: inconclusive")
-@click.option("--workers", metavar="N", type=int, help="threads, up to 64; 1 by default, 2 to 4 pay")
+@threads
 @click.option(
     "--simulate",
     metavar="AMOUNT",

@@ -30,11 +30,6 @@ def scenarios_named(names: Sequence[str], registered: Mapping[str, Scenario]) ->
     return list(found.values())
 
 
-def names_of_models(incomplete: str) -> list[str]:
-    """The registered models whose names begin so."""
-    return [model for model in MODELS if model.startswith(incomplete)]
-
-
 def scenarios_chosen(names: Sequence[str], registered: Mapping[str, Scenario], model: str = "") -> list[Scenario]:
     """The scenarios that were asked for; without names all that are registered, or all of a model.
 

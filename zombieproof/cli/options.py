@@ -15,6 +15,9 @@ PATH: Final = click.Path(path_type=Path)
 """A file or a folder, which may not be there."""
 
 
+threads = click.option("--workers", metavar="N", type=int, help="threads, up to 64; 1 by default, 2 to 4 pay")
+
+
 class OneOf(click.Choice[str]):
     """A member of an enumeration, by its value."""
 

@@ -7,8 +7,8 @@ import click
 
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.cli.naming import names_of_models, scenarios_chosen
-from zombieproof.cli.options import completed
+from zombieproof.cli.naming import scenarios_chosen
+from zombieproof.cli.scenario_options import of_model
 from zombieproof.report.exits import Exit
 from zombieproof.report.scenario_text import scenario_data, show_scenario
 from zombieproof.report.screen import Column, Screen
@@ -35,13 +35,7 @@ _COLUMNS = (
 
 @click.command("scenarios", help=HELP)
 @click.argument("names", metavar="[NAME|FILE.py[:NAME]]...", nargs=-1, help="which to tell; all are listed by default")
-@click.option(
-    "--model",
-    metavar="NAME",
-    default="",
-    shell_complete=completed(names_of_models),
-    help="only scenarios of this model",
-)
+@of_model
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object")
 def scenarios_command(names: tuple[str, ...], model: str, as_json: bool) -> int:
     """Run the command."""

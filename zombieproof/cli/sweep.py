@@ -16,8 +16,8 @@ from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.cli.check import writable, write
 from zombieproof.cli.exploring import Choice, blaming, choose, examine_all, workers_of
 from zombieproof.cli.farming import values_of_bounds
-from zombieproof.cli.naming import names_of_models
-from zombieproof.cli.options import PATH, completed, reported
+from zombieproof.cli.options import PATH, reported, threads
+from zombieproof.cli.scenario_options import of_model, scenarios_to_explore, under_rules
 from zombieproof.cli.usage import WrongUsage, form_of, known, memory_bytes
 from zombieproof.cli.watching import Watcher, watching
 from zombieproof.farm.kept_sweep import KeptRefused, KeptSweep
@@ -59,14 +59,8 @@ _MOST_SECONDS = 30 * 24 * 3600.0
 
 
 @click.command("sweep", help=HELP)
-@click.argument("names", metavar="[SCENARIO|FILE.py[:NAME]]...", nargs=-1, help="which; all by default")
-@click.option(
-    "--model",
-    metavar="NAME",
-    default="",
-    shell_complete=completed(names_of_models),
-    help="only scenarios of this model",
-)
+@scenarios_to_explore
+@of_model
 @click.option(
     "--bound",
     "bounds",
@@ -77,13 +71,11 @@ _MOST_SECONDS = 30 * 24 * 3600.0
 )
 @click.option("--seconds", metavar="S", type=float, help=f"how long; {SECONDS:.0f} by default, without compiling")
 @click.option("--minutes", metavar="M", type=float, help="how long, in minutes")
-@click.option("--rules", metavar="PRESET", default="", help="rules of a release: newest, 3.9, 4.3-tv0")
-@click.option("--with", "on", metavar="RULE", multiple=True, help="switch a rule on; repeatable")
-@click.option("--without", "off", metavar="RULE", multiple=True, help="switch a rule off; repeatable")
+@under_rules
 @click.option("--mutant", metavar="NAME", default="", help="sweep over a mutant instead: a rule is missing")
 @click.option("-o", "--output", metavar="TRACE", type=PATH, help="write the first counterexample; a folder: each first")
 @click.option("--memory", metavar="SIZE", default="", help="end before using more, such as 8G: inconclusive")
-@click.option("--workers", metavar="N", type=int, help="threads, up to 64; 1 by default, 2 to 4 pay")
+@threads
 @click.option("--all", "every", is_flag=True, help="show also what holds below larger ones that hold")
 @click.option("--brief", is_flag=True, help="tell stories without decisions and moves")
 @click.option(

@@ -13,7 +13,7 @@ import zombieproof
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.warming import compiling_beside
 from zombieproof.cli.exploring import Choice, cores, explore_all, hunt_all, turn_all, workers_of
-from zombieproof.cli.options import reported
+from zombieproof.cli.options import reported, threads
 from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
 from zombieproof.report import diagrams, machines_page, results, rules_page, verification, verification_junit
 from zombieproof.report.answers import ANSWERS, meet_cases, replay_answers
@@ -45,7 +45,7 @@ RECORDINGS = Path("tests/recordings")
 
 @click.command("verify", help=HELP)
 @click.option("--memory", metavar="SIZE", default="", help="end an exploration before using more, such as 8G")
-@click.option("--workers", metavar="N", type=int, help="threads, up to 64; 1 by default, 2 to 4 pay")
+@threads
 @click.option("--write-results", is_flag=True, help="rewrite the pages that show results")
 @reported(Format)
 def verify_command(memory: str, workers: int | None, write_results: bool, form: Format, as_json: bool) -> int:
