@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from zombieproof.checker.checking import UnknownMutant
     from zombieproof.checker.engine.model import Malformed, Model, Promise
     from zombieproof.checker.own import OwnFault
-    from zombieproof.checker.scenario import ALWAYS, Mutant, Scenario, UnknownBound, transaction_scenario
+    from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
     from zombieproof.checker.scenarios import SCENARIOS
+    from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
     from zombieproof.checker.transactions.vocabulary import Op
     from zombieproof.checker.validation import ScenarioFault
     from zombieproof.clients.aio import AsyncProducer
@@ -238,8 +239,9 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.checker.checking": ("UnknownMutant",),
     "zombieproof.checker.engine.model": ("Malformed", "Model", "Promise"),
     "zombieproof.checker.own": ("OwnFault",),
-    "zombieproof.checker.scenario": ("ALWAYS", "Mutant", "Scenario", "UnknownBound", "transaction_scenario"),
+    "zombieproof.checker.scenario": ("Mutant", "Scenario", "UnknownBound"),
     "zombieproof.checker.scenarios": ("SCENARIOS",),
+    "zombieproof.checker.transactions.scenario": ("ALWAYS", "transaction_scenario"),
     "zombieproof.checker.transactions.vocabulary": ("Op",),
     "zombieproof.checker.validation": ("ScenarioFault",),
     "zombieproof.clients.aio": ("AsyncProducer",),

@@ -8,8 +8,9 @@ from tests.checker.alikeness import names_of, nobody_notices
 from zombieproof.checker.checking import Request, check
 from zombieproof.checker.engine.replay import agree_everywhere
 from zombieproof.checker.engine.symmetry import symmetric
-from zombieproof.checker.scenario import Scenario, transaction_scenario
+from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _SAME = ((Op.SEND_0, Op.COMMIT),)

@@ -5,12 +5,13 @@ from collections import Counter
 
 import pytest
 
-from zombieproof.checker.scenario import Scenario, UnknownBound, transaction_scenario
+from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import actions, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.marker_actions import AT_LOG
 from zombieproof.checker.transactions.model import initial_state
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import State, Trail, UnderWay
 from zombieproof.checker.transactions.vocabulary import Op, Phase

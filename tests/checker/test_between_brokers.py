@@ -7,12 +7,13 @@ import pytest
 
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.replay import replay
-from zombieproof.checker.scenario import Scenario, UnknownBound, transaction_scenario
+from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import actions, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, initial_state
 from zombieproof.checker.transactions.questions_under_way import place_of
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Message, State, Trail
 from zombieproof.checker.transactions.vocabulary import Kind, Op, Stage

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from zombieproof.checker.transactions import network
+from zombieproof.checker.transactions.budget import Budget
 from zombieproof.checker.transactions.client_actions import step
 from zombieproof.checker.transactions.client_answers import handle
 from zombieproof.checker.transactions.model import initial_state, setup_of
-from zombieproof.checker.transactions.setup import Bounds, Budget, Setup
+from zombieproof.checker.transactions.setup import Bounds, Setup
 from zombieproof.checker.transactions.state import State, Trail
 from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.model.rules import preset

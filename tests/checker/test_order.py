@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 
 from tests.checker.ordering import nothing_interferes
-from zombieproof.checker.scenario import FAULTS, Scenario, transaction_scenario
+from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions.budget import FAULTS
 from zombieproof.checker.transactions.order import ORDER
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import State
 from zombieproof.checker.transactions.vocabulary import Op

@@ -7,13 +7,15 @@ import pytest
 
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.model import MOST_TASKS
-from zombieproof.checker.scenario import UnknownBound, transaction_scenario
+from zombieproof.checker.scenario import UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import epochs, tasks
 from zombieproof.checker.transactions.action_kinds import ACTIONS, FAULTS, Action
+from zombieproof.checker.transactions.budget import Budget
 from zombieproof.checker.transactions.capacities import CLIENTS, IDS, NODES, PARTITIONS
 from zombieproof.checker.transactions.model import TRANSACTIONS, setup_of
-from zombieproof.checker.transactions.setup import Bounds, Budget
+from zombieproof.checker.transactions.scenario import transaction_scenario
+from zombieproof.checker.transactions.setup import Bounds
 from zombieproof.checker.transactions.state import LogRecord, Message, State
 from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.model.records import Transaction

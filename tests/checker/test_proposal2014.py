@@ -21,11 +21,11 @@ from zombieproof.checker.proposal2014.scenarios import (
     FAILOVER,
     INTERLEAVED,
     LOST,
-    PROPOSAL_SCENARIOS,
     READINGS,
     ZOMBIE,
 )
 from zombieproof.checker.scenario import Scenario, UnknownBound
+from zombieproof.checker.scenarios import scenarios_of
 from zombieproof.cli import main
 from zombieproof.model.proposal2014.records import LOG, TRANSACTIONS, Transaction
 from zombieproof.model.proposal2014.vocabulary import JournalState, TransactionState
@@ -33,6 +33,7 @@ from zombieproof.model.rules import Rules
 from zombieproof.statemachines.registry import ALL_MACHINES
 from zombieproof.statemachines.registry import PROPOSAL2014 as MACHINES
 
+PROPOSAL_SCENARIOS = scenarios_of("proposal2014")
 MUTANTS = [(scenario, mutant) for scenario in PROPOSAL_SCENARIOS for mutant in scenario.mutants]
 NOTHING_JUDGED = ("no_machine_leaves_its_table",)
 """What is judged where all of a world is to be explored."""

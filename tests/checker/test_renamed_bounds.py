@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.scenario import RENAMED, UnknownBound, transaction_scenario
+from zombieproof.checker.scenario import UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions.scenario import RENAMED, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 

@@ -9,6 +9,7 @@ from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.model import no_normal_form
 from zombieproof.checker.engine.replay import agree_everywhere
 from zombieproof.checker.scenario import Scenario, UnknownBound
+from zombieproof.checker.scenarios import scenarios_of
 from zombieproof.checker.spark_sink.model import ACTIONS, SPARK_SINK, Action
 from zombieproof.checker.spark_sink.normal_form import normalise
 from zombieproof.checker.spark_sink.scenarios import (
@@ -16,7 +17,6 @@ from zombieproof.checker.spark_sink.scenarios import (
     SPARK_IDENTITY_SINK,
     SPARK_NAIVE_SINK,
     SPARK_PARTITION_SINK,
-    SPARK_SCENARIOS,
     SPARK_TASK_ATTEMPTS,
     SPARK_TWO_PHASE_SINK,
 )
@@ -48,7 +48,7 @@ LARGER = {"spark_task_attempts", "spark_two_drivers", "spark_identity_sink", "sp
     "scenario",
     [
         pytest.param(scenario, marks=pytest.mark.deep if scenario.name in LARGER else (), id=scenario.name)
-        for scenario in SPARK_SCENARIOS
+        for scenario in scenarios_of("spark_sink")
     ],
 )
 def test_compiled_and_interpreted_reach_the_same_states(scenario: Scenario) -> None:
@@ -109,7 +109,7 @@ def test_a_state_in_normal_form_stays_as_it_is() -> None:
 
 
 def test_an_illegal_move_is_a_broken_promise() -> None:
-    assert all("no_machine_leaves_its_table" in scenario.always for scenario in SPARK_SCENARIOS)
+    assert all("no_machine_leaves_its_table" in scenario.always for scenario in scenarios_of("spark_sink"))
     setup, notes = SPARK_BATCH_SINK.setup(Rules(), SPARK_BATCH_SINK.bounds), Notes()
     state = SPARK_SINK.initial(setup)
     promise = next(each for each in SPARK_SINK.promises if each.name == "no_machine_leaves_its_table")
@@ -124,7 +124,7 @@ def test_an_illegal_move_is_a_broken_promise() -> None:
 @pytest.mark.slow
 def test_every_state_of_a_delivery_is_left_somewhere() -> None:
     taken = set()
-    for scenario in SPARK_SCENARIOS:
+    for scenario in scenarios_of("spark_sink"):
         result = explore(SPARK_SINK, scenario.setup(Rules(), scenario.bounds), promises=scenario.always)
         assert result.coverage is not None
         taken |= {

@@ -13,8 +13,9 @@ import pytest
 from zombieproof.checker.checking import check
 from zombieproof.checker.engine.result import Result
 from zombieproof.checker.request import Request
-from zombieproof.checker.scenario import NOT_OWED_WITH, Scenario
+from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions.scenario import NOT_OWED_WITH
 from zombieproof.checker.transactions.scenarios.known import UNRIVALLED
 from zombieproof.model.vocabulary import NONE
 

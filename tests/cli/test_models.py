@@ -5,25 +5,27 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.scenarios import MODELS, SCENARIOS, model_of
+from zombieproof.checker.scenarios import MODELS, SCENARIOS, model_of, scenarios_of
 from zombieproof.cli.scenario_options import names_of_models
 
 
 def names_of(model: str) -> list[str]:
-    return [scenario.name for scenario in MODELS[model]]
+    return list(MODELS[model])
 
 
 def test_each_scenario_is_registered_once_under_one_model() -> None:
-    names = [scenario.name for its in MODELS.values() for scenario in its]
+    names = [name for its in MODELS.values() for name in its]
     assert names == list(SCENARIOS)
-    assert all(scenario is SCENARIOS[scenario.name] for its in MODELS.values() for scenario in its)
+    assert len(set(names)) == len(names) == len(SCENARIOS)
+    assert [scenario.name for scenario in SCENARIOS.values()] == names
+    assert {id(scenario) for model in MODELS for scenario in scenarios_of(model)} == set(map(id, SCENARIOS.values()))
     assert {model_of(scenario) for scenario in SCENARIOS.values()} == set(MODELS)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_scenarios_of_a_model_have_one_kind_of_state(model: str) -> None:
     """What a model has room for differs, and so its name; behind a name stand its sizes."""
-    assert all(scenario.model(scenario.bounds).name.startswith(model) for scenario in MODELS[model])
+    assert all(scenario.model(scenario.bounds).name.startswith(model) for scenario in scenarios_of(model))
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -140,14 +140,14 @@ def test_it_works_from_a_folder_of_the_clone(run: Any, clone: Path, monkeypatch:
         ("tests/model/test_switches.py", "SWITCHES: dict", "SWITCH: dict", "has no SWITCHES"),
         (
             "zombieproof/checker/scenarios.py",
-            "        ONE_TRANSACTION,\n",
-            "        ONE,\n",
+            '        "one_transaction": "transactions.scenarios.one_transaction",\n',
+            '        "one_transaction": "transactions.scenarios.one",\n',
             "does not run with",
         ),
         (
             "zombieproof/checker/scenarios.py",
-            '    "transactions": (',
-            '    "others": (',
+            '    "transactions": {',
+            '    "others": {',
             "is not as this program knows it",
         ),
         (

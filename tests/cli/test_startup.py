@@ -27,6 +27,12 @@ print(json.dumps([code, len(out.getvalue()), sorted(sys.modules)]))
 COMPILERS = ("numba", "llvmlite", "numpy")
 DRAWING = ("transitions", "graphviz", "asyncio")
 OURS = ("zombieproof.checker", "zombieproof.broker", "zombieproof.conformance", "zombieproof.traces")
+PROTOCOL = "zombieproof.checker.transactions.state"
+OTHER_MODELS = (
+    "zombieproof.checker.spark_sink",
+    "zombieproof.checker.proposal2014",
+    "zombieproof.checker.two_phase_commit",
+)
 LIBRARIES = (*COMPILERS, *DRAWING, "psutil", "yaml", "re2", "rich.progress")
 ALL = (*LIBRARIES, *OURS)
 
@@ -35,7 +41,13 @@ UNNEEDED: dict[str, tuple[str, ...]] = {
     "--version": (*ALL, "pydantic", "rich", "zombieproof.model"),
     "chekc": (*ALL, "rich", "zombieproof.model"),
     "check --help": (*COMPILERS, "pydantic", *DRAWING, *OURS[1:], "rich.progress"),
-    "check two_phase_commit --bounds n=3": ("pydantic", *OURS[1:]),
+    "check two_phase_commit --bounds n=3": (
+        "pydantic",
+        *OURS[1:],
+        PROTOCOL,
+        *OTHER_MODELS[:2],
+        "zombieproof.report.story",
+    ),
     "check --list": (*COMPILERS, "pydantic", *DRAWING, *OURS[1:], "rich.progress"),
     "replay --help": (*LIBRARIES, *OURS[:3]),
     "replay tests/recordings/01-commit": (*LIBRARIES, *OURS[:3]),
@@ -47,7 +59,7 @@ UNNEEDED: dict[str, tuple[str, ...]] = {
     "farm --list": (*COMPILERS, *DRAWING[:2], "pyspark", "pyarrow", "zombieproof.broker", "zombieproof.conformance"),
     "verify --help": COMPILERS,
     "scenarios": (*LIBRARIES, "pydantic", *OURS[1:]),
-    "scenarios timeout": (*LIBRARIES, "pydantic", *OURS[1:]),
+    "scenarios timeout": (*LIBRARIES, "pydantic", *OURS[1:], *OTHER_MODELS),
     "rules": (*ALL, "pydantic"),
     "rules --diff 3.9 4.2": (*ALL, "pydantic"),
     "diagrams --help": (*COMPILERS, "pydantic", *OURS),

@@ -15,7 +15,7 @@ import pytest
 import zombieproof.messages
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.action_kinds import Action
-from zombieproof.checker.transactions.setup import Budget
+from zombieproof.checker.transactions.budget import Budget
 from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.model.omissions import (

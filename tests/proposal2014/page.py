@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.proposal2014.exploring import Broken, Outcome
 from zombieproof.checker.proposal2014.promises import PROMISES
-from zombieproof.checker.proposal2014.scenarios import PROPOSAL_SCENARIOS
+from zombieproof.checker.scenarios import scenarios_of
 from zombieproof.checker.sides import Found, Side
 from zombieproof.model.proposal2014.rules import Reading, readings
 from zombieproof.report.pages import table
@@ -58,7 +58,7 @@ def scenarios() -> str:
             f"{each.distinct:,}",
             str(sum(not mutant.known for mutant in each.mutants)),
         )
-        for each in PROPOSAL_SCENARIOS
+        for each in scenarios_of("proposal2014")
     ]
     return table(("scenario", "what happens", "states:", "mutants:"), rows)
 
@@ -70,7 +70,7 @@ def promises() -> str:
             f"`{each.name}`",
             each.kind.replace("_", " "),
             each.text,
-            str(sum(each.name in scenario.kept for scenario in PROPOSAL_SCENARIOS)),
+            str(sum(each.name in scenario.kept for scenario in scenarios_of("proposal2014"))),
         )
         for each in PROMISES
         if each.kind != "sometimes"

@@ -9,7 +9,8 @@ from tests.proposal2014.exploring import Outcome, explored, witness
 from tests.proposal2014.page import BEGIN, END, PAGE, STORIES, MissingMarkers, stories_page, story, with_parts
 from zombieproof.checker.proposal2014.promises import PROMISES
 from zombieproof.checker.proposal2014.readings import OTHERWISE
-from zombieproof.checker.proposal2014.scenarios import CLEANED, PROPOSAL_SCENARIOS
+from zombieproof.checker.proposal2014.scenarios import CLEANED
+from zombieproof.checker.scenarios import scenarios_of
 from zombieproof.model.proposal2014.rules import Reading, readings
 
 COMMITTED = (command.ROOT / PAGE).read_text(encoding="utf-8")
@@ -51,7 +52,7 @@ def test_the_page_names_every_reading(reading: Reading) -> None:
 def test_the_page_names_every_promise_and_every_scenario() -> None:
     for promise in PROMISES:
         assert promise.kind == "sometimes" or f"| `{promise.name}` |" in COMMITTED, "run make proposal"
-    for scenario in PROPOSAL_SCENARIOS:
+    for scenario in scenarios_of("proposal2014"):
         assert f"| `{scenario.name}` | {scenario.story} | {scenario.distinct:,} |" in COMMITTED, "run make proposal"
 
 

@@ -6,7 +6,8 @@ joining a transaction are among them. `distinct` and `transitions` are pinned on
 
 from dataclasses import dataclass
 
-from zombieproof.checker.scenario import Scenario, transaction_scenario
+from zombieproof.checker.scenario import Scenario
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.vocabulary import Op
 

@@ -17,11 +17,12 @@ from zombieproof.bridge.flights import InFlight
 from zombieproof.bridge.names import OutOfScope
 from zombieproof.bridge.steps import step
 from zombieproof.bridge.twin import Twin
-from zombieproof.checker.scenario import Scenario, transaction_scenario
+from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import late_copies
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.model import TRANSACTIONS
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import State
 from zombieproof.checker.transactions.vocabulary import Kind, Op

@@ -10,8 +10,9 @@ import pytest
 
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
+from zombieproof.checker.transactions.budget import Budget
 from zombieproof.checker.transactions.model import TRANSACTIONS
-from zombieproof.checker.transactions.setup import Bounds, Budget, Setup
+from zombieproof.checker.transactions.setup import Bounds, Setup
 from zombieproof.checker.transactions.state import LogRecord, Message, State, Trail
 from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.model.vocabulary import Error, LogEntry, Row, TransactionState

@@ -721,7 +721,7 @@ def stories() -> dict[tuple[str, str], Run]:
 
 def of_kafka(stories: dict[tuple[str, str], Run]) -> dict[tuple[str, str], Run]:
     """Those of Kafka's transactions: other models have words of their own for their actions."""
-    own = {scenario.name for scenario in MODELS["transactions"]}
+    own = MODELS["transactions"]
     return {key: run for key, run in stories.items() if key[0] in own}
 
 

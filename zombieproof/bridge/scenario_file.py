@@ -14,8 +14,8 @@ from typing import Any
 
 from zombieproof.bridge.again import LiveJudgement
 from zombieproof.bridge.labels import Identity, Labels
-from zombieproof.checker.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.capacities import CLIENTS, IDS, OPS, TXNS
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import TxnOffsetCommit

@@ -35,9 +35,10 @@ from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.operations import QuestionsUnderWay
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.transactions import coordinator_appends, network
+from zombieproof.checker.transactions.budget import Budget
 from zombieproof.checker.transactions.capacities import MESSAGES
 from zombieproof.checker.transactions.model import initial_state, travels, widen
-from zombieproof.checker.transactions.setup import Budget, Setup
+from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Client, Ghost, Message, State, Trail
 from zombieproof.checker.transactions.vocabulary import Kind, Stage
 from zombieproof.formats.batches import TransactionValue

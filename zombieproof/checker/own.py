@@ -23,14 +23,10 @@ from typing import Any, TypeVar
 
 from zombieproof.checker.engine.model import Model, Promise, near
 from zombieproof.checker.engine.sources import file_of
-from zombieproof.checker.scenario import Mutant, Scenario, transaction_scenario
+from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.statemachines.kernel import Machine
 
 _ASKED = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[^:/]*))?", re.DOTALL)
-_PARAMETERS = {
-    made.__name__: list(inspect.signature(made).parameters)
-    for made in (transaction_scenario, Scenario, Mutant, Model, Promise, Machine)
-}
 _OURS = Path(__file__).resolve().parents[1]
 _MADE = "transaction_scenario(...) of zombieproof, or its Scenario(...)"
 
@@ -301,7 +297,7 @@ def _sharper(frame: traceback.FrameSummary, error: BaseException) -> int:
     call = _node(frame, ast.Call)
     if call is None:
         return line
-    names = _PARAMETERS.get(ast.unparse(call.func).rpartition(".")[2], [])
+    names = _parameters().get(ast.unparse(call.func).rpartition(".")[2], [])
     arguments: dict[str | None, ast.expr] = dict(zip(names, call.args, strict=False))
     arguments |= {keyword.arg: keyword.value for keyword in call.keywords}
     if row is not None:
@@ -311,6 +307,14 @@ def _sharper(frame: traceback.FrameSummary, error: BaseException) -> int:
         return arguments[what].lineno
     texts = [node.lineno for node in ast.walk(call) if isinstance(node, ast.Constant) and node.value == what]
     return (texts or [line])[-1]
+
+
+def _parameters() -> dict[str, list[str]]:
+    """What a file calls to make something of ours -> the names of its parameters."""
+    from zombieproof.checker.transactions.scenario import transaction_scenario  # noqa: PLC0415  # for mistakes only
+
+    makers = (transaction_scenario, Scenario, Mutant, Model, Promise, Machine)
+    return {made.__name__: list(inspect.signature(made).parameters) for made in makers}
 
 
 def place_of_text(file: str, text: str) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from zombieproof.checker.engine.model import Malformed, Model, near
-from zombieproof.checker.transactions.capacities import CLIENTS, IDS, OPS, READERS, TXNS
-from zombieproof.checker.transactions.vocabulary import Op
 from zombieproof.model.rules import NUMBERS, PRESETS, UnknownRule, checked_changes, switches
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def check_scenario(scenario: Scenario) -> None:
     story: Any = scenario.story
     distinct: Any = scenario.distinct
     if not isinstance(story, str) or not story.strip():
-        raise ScenarioFault(f"{who}: its story is {_kind(story)}; tell in a few sentences what happens", "story")
+        raise ScenarioFault(f"{who}: its story is {in_short(story)}; tell in a few sentences what happens", "story")
     if not isinstance(distinct, int) or distinct < 0:
         raise ScenarioFault(f"{who}: distinct={distinct!r}; give the number of states, 0 if unknown", "distinct")
     check_bounds(who, scenario.bounds)
@@ -66,7 +65,7 @@ def check_scenario(scenario: Scenario) -> None:
     _promises(who, scenario)
     if not isinstance(scenario.mutants, tuple):
         raise ScenarioFault(
-            f"{who}: mutants is {_kind(scenario.mutants)}, not a tuple: behind a single one stands a comma, "
+            f"{who}: mutants is {in_short(scenario.mutants)}, not a tuple: behind a single one stands a comma, "
             "mutants=(Mutant(...),)",
             "mutants",
         )
@@ -89,7 +88,7 @@ def _readings(who: str, scenario: Scenario) -> None:
 def _promises(who: str, scenario: Scenario) -> None:
     model = scenario.model(scenario.bounds)
     if not isinstance(model, Model):
-        raise ScenarioFault(f"{who}: model gives {_kind(model)}; it takes bounds and returns a Model", "model")
+        raise ScenarioFault(f"{who}: model gives {in_short(model)}; it takes bounds and returns a Model", "model")
     kinds = {promise.name: promise.kind for promise in model.promises}
     named = {
         "always": scenario.always,
@@ -116,7 +115,7 @@ def _mutants(who: str, scenario: Scenario) -> None:
     seen: set[str] = set()
     for mutant in scenario.mutants:
         if not hasattr(mutant, "breaks"):
-            raise ScenarioFault(f"{who}: mutants holds {_kind(mutant)}; each is a Mutant(...)", "mutants")
+            raise ScenarioFault(f"{who}: mutants holds {in_short(mutant)}; each is a Mutant(...)", "mutants")
         if mutant.name in seen:
             raise ScenarioFault(f"{who}: two mutants are named {mutant.name!r}; rename one", mutant.name)
         seen.add(mutant.name)
@@ -147,47 +146,11 @@ def _mutants(who: str, scenario: Scenario) -> None:
 def check_bounds(who: str, bounds: Any) -> None:
     """Raise ScenarioFault for bounds that cannot be."""
     if not isinstance(bounds, Mapping):
-        raise ScenarioFault(f"{who}: bounds is {_kind(bounds)}; give a dict, such as {{'lost': 1}}", "bounds")
+        raise ScenarioFault(f"{who}: bounds is {in_short(bounds)}; give a dict, such as {{'lost': 1}}", "bounds")
     for name, value in bounds.items():
         _identifier(f"{who}: the name of a bound", name)
         if not isinstance(value, int) or not 0 <= value <= MOST:
             raise ScenarioFault(f"{who}: {name}={value!r} is out of range; give 0 to {MOST}", name)
-
-
-def check_programs(name: str, programs: Any, ids: Any, grouped: Any, readers: Any, inputs: Any = 1) -> None:
-    """Raise ScenarioFault for programs, ids, readers or inputs of a scenario that do not fit into a state."""
-    who = f"scenario {name!r}"
-    legal = "programs holds clients, each a tuple of transactions, each a tuple of Ops: (((Op.SEND_0, Op.COMMIT),),)"
-    _sequence(who, "programs", programs, legal)
-    if not 1 <= len(programs) <= CLIENTS:
-        raise ScenarioFault(f"{who}: {len(programs)} clients; 1 to {CLIENTS} fit into a state", "programs")
-    for c, program in enumerate(programs):
-        _sequence(who, f"programs[{c}]", program, legal)
-        if len(program) > TXNS:
-            raise ScenarioFault(
-                f"{who}: client {c} has {len(program)} transactions; at most {TXNS} fit into a state", "programs"
-            )
-        for t, ops in enumerate(program):
-            _sequence(who, f"programs[{c}][{t}]", ops, legal)
-            if len(ops) > OPS or not all(isinstance(op, Op) for op in ops):
-                raise ScenarioFault(
-                    f"{who}: programs[{c}][{t}] is {ops!r}; give up to {OPS} of "
-                    + ", ".join(f"Op.{op.name}" for op in Op),
-                    "programs",
-                )
-    _sequence(who, "ids", ids, f"for each client an index below {IDS}, or -1: ids=(0, 1)")
-    if not len(programs) <= len(ids) <= CLIENTS or not all(isinstance(i, int) and -1 <= i < IDS for i in ids):
-        raise ScenarioFault(f"{who}: ids={ids!r}; give for each client an index below {IDS}, or -1", "ids")
-    legal_numbers = (("grouped", grouped, 0, 1), ("readers", readers, 0, READERS), ("inputs", inputs, 1, TXNS))
-    for what, value, least, most in legal_numbers:
-        if not isinstance(value, int) or not least <= value <= most:
-            raise ScenarioFault(f"{who}: {what}={value!r}; give {least} to {most}", what)
-
-
-def _sequence(who: str, what: str, value: Any, legal: str) -> None:
-    if not isinstance(value, tuple):
-        comma = "is a comma missing? " if isinstance(value, Op | int | str) else ""
-        raise ScenarioFault(f"{who}: {what} is {_kind(value)}, not a tuple; {comma}{legal}", what.partition("[")[0])
 
 
 def _names(who: str, what: str, names: Any) -> None:
@@ -198,7 +161,9 @@ def _names(who: str, what: str, names: Any) -> None:
             what,
         )
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-        raise ScenarioFault(f'{who}: {what} is {_kind(names)}; give a tuple of texts, such as {what}=("name",)', what)
+        raise ScenarioFault(
+            f'{who}: {what} is {in_short(names)}; give a tuple of texts, such as {what}=("name",)', what
+        )
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ScenarioFault(f"{who}: {what} names {twice[0]!r} twice", twice[0])
@@ -206,7 +171,7 @@ def _names(who: str, what: str, names: Any) -> None:
 
 def _changes(who: str, changes: Any) -> None:
     if not isinstance(changes, Mapping):
-        raise ScenarioFault(f"{who}: changes is {_kind(changes)}; give a dict, such as {{'kip360': 0}}", "changes")
+        raise ScenarioFault(f"{who}: changes is {in_short(changes)}; give a dict, such as {{'kip360': 0}}", "changes")
     known = [*(facts.name for facts in switches()), *NUMBERS]
     for name in changes:
         if name not in known:
@@ -227,8 +192,9 @@ def _identifier(what: str, name: Any) -> None:
         raise ScenarioFault(f"{what} is {name!r}; give letters, digits and underscores, as of a Python name", str(name))
 
 
-def _kind(value: Any) -> str:
-    text = value.name if isinstance(value, Op) else repr(value)
+def in_short(value: Any) -> str:
+    """A value and its type, in short."""
+    text = value.name if isinstance(value, IntEnum) else repr(value)
     return f"{text[:40]} ({type(value).__name__})"
 
 

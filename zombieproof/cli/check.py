@@ -17,7 +17,7 @@ from zombieproof.cli.options import PATH, reported, threads
 from zombieproof.cli.scenario_options import of_model, scenarios_to_explore, under_rules
 from zombieproof.cli.scenarios import list_scenarios
 from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes, reductions_of
-from zombieproof.report import check_json, check_text
+from zombieproof.report import check_text
 from zombieproof.report.exits import Exit
 from zombieproof.report.runs import Run, exit_code_of
 from zombieproof.report.screen import Screen
@@ -237,7 +237,9 @@ def report(runs: Sequence[Run], form: Format, *, brief: bool = False) -> None:
         check_text.show(screen, runs, brief=brief)
         return
     if form == "json":
-        screen.data(check_json.as_json(runs))
+        from zombieproof.report.check_json import as_json  # noqa: PLC0415  # it is loaded when it is wanted
+
+        screen.data(as_json(runs))
     else:
         from zombieproof.report.junit import as_junit  # noqa: PLC0415  # it is loaded when it is wanted
 

@@ -39,7 +39,7 @@ def scenarios_chosen(names: Sequence[str], registered: Mapping[str, Scenario], m
     if not model:
         return scenarios_named(names, registered) or list(registered.values())
     known("model", model, MODELS)
-    of_model = [each for each in registered.values() if model_of(each) == model]
+    of_model = [registered[name] for name in MODELS[model] if name in registered]
     for name in names:
         if own.names_a_file(name):
             raise WrongUsage(

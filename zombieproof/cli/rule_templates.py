@@ -264,11 +264,12 @@ def scenario_text(name: str, template: Template) -> str:
     always = "".join(f'        "{promise}",\n' for promise in template.always)
     sometimes = "".join(f'        "{promise}",\n' for promise in template.sometimes)
     first, _, second = template.about.partition(". ")
-    names = f"{'AT_REST, ' if template.unkept else ''}Mutant, transaction_scenario"
+    names = f"{'AT_REST, ' if template.unkept else ''}transaction_scenario"
     at_rest = _UNKEPT.format(unkept=template.unkept) if template.unkept else ""
     return f'''"""What the rule `{name}` is for."""
 
-from zombieproof.checker.scenario import {names}
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import {names}
 from zombieproof.checker.transactions.vocabulary import Op
 
 {name.upper()} = transaction_scenario(

@@ -42,7 +42,8 @@ _GENERATED: Final = (Path("docs/rules.md"), Path("docs/trace-schema.json"))
 _REGENERATE: Final = (
     "from zombieproof.checker.scenarios import SCENARIOS; from zombieproof.report import rules_page; "
     "from zombieproof.traces.trace import write_schema; from pathlib import Path; import sys; "
-    "assert sys.argv[1] in SCENARIOS; rules_page.write(Path('docs/rules.md')); write_schema()"
+    "assert sys.argv[1] in {each.name for each in SCENARIOS.values()}; "
+    "rules_page.write(Path('docs/rules.md')); write_schema()"
 )
 
 
@@ -186,39 +187,34 @@ def _answers(node: ast.If, row: str) -> bool:
 
 
 def _registered(root: Path, name: str) -> str:
-    path = root / _SCENARIOS
-    tree = _tree(root, _SCENARIOS)
-    package = "zombieproof.checker.transactions.scenarios."
-    imports = [
-        node for node in tree.body if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package)
-    ]
-    later = [node.lineno - 1 for node in imports if (node.module or "") > package + name]
-    before = later[0] if later else max((node.end_lineno or 0 for node in imports), default=0)
-    models = {
-        ast.unparse(key): value
-        for node in tree.body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict) and ast.unparse(node.target) == "MODELS"
-        for key, value in zip(node.value.keys, node.value.values, strict=True)
-        if key is not None
-    }
-    listed = models.get(repr("transactions"))
-    if not imports or not isinstance(listed, ast.Tuple) or not listed.elts:
-        raise WrongUsage(f"{_SCENARIOS} is not as this program knows it: the clone is not of its version")
-    last = listed.elts[-1].end_lineno
-    assert last is not None
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    lines.insert(last, f"        {name.upper()},\n")
-    lines.insert(before, f"from {package}{name} import {name.upper()}\n")
-    return "".join(lines)
+    """The registry with a scenario at the end of its model."""
+    models = _table(root, _SCENARIOS, "MODELS")
+    for model, its in zip(models.keys, models.values, strict=True) if models else ():
+        if model is not None and ast.unparse(model) == repr("transactions") and isinstance(its, ast.Dict):
+            entry = f'        "{name}": "transactions.scenarios.{name}",\n'
+            return _inserted(root / _SCENARIOS, _last_line(its), entry)
+    raise WrongUsage(f"{_SCENARIOS} is not as this program knows it: the clone is not of its version")
 
 
-def _in_table(root: Path, path: Path, table: str, text: str) -> str:
+def _in_table(root: Path, path: Path, name: str, text: str) -> str:
     """The file with an entry at the end of a table."""
+    table = _table(root, path, name)
+    if table is None:
+        raise WrongUsage(f"{path} has no {name}: the clone is not of this program's version")
+    return _inserted(root / path, _last_line(table), text)
+
+
+def _table(root: Path, path: Path, name: str) -> ast.Dict | None:
     for node in _tree(root, path).body:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict) and ast.unparse(node.target) == table:
-            assert node.end_lineno is not None
-            return _inserted(root / path, node.end_lineno - 1, text)
-    raise WrongUsage(f"{path} has no {table}: the clone is not of this program's version")
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict) and ast.unparse(node.target) == name:
+            return node.value
+    return None
+
+
+def _last_line(table: ast.Dict) -> int:
+    """The line before the bracket that ends a table."""
+    assert table.end_lineno is not None
+    return table.end_lineno - 1
 
 
 def _inserted(path: Path, line: int, text: str) -> str:

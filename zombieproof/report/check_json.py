@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from zombieproof.checker.transactions.setup import Setup
 from zombieproof.report.coverage import by_machine, rows_taken
-from zombieproof.report.runs import Run, verdict_of
-from zombieproof.report.story import Beat
+from zombieproof.report.runs import Run, has_rules, verdict_of
 from zombieproof.statemachines.registry import EXPLORED, MACHINES
+
+if TYPE_CHECKING:
+    from zombieproof.report.story import Beat
 
 
 def as_json(runs: Iterable[Run]) -> str:
@@ -119,7 +120,7 @@ def step_data(beat: Beat) -> dict[str, Any]:
 def coverage_data(run: Run) -> dict[str, Any]:
     """By machine: how many of its rows were taken, and which were not; of other models those that moved at all."""
     taken = rows_taken(run.checked.result.coverage)
-    is_protocol = isinstance(run.checked.setup, Setup)
+    is_protocol = has_rules(run.checked)
     return {
         name: {
             "rows": rows,

@@ -10,11 +10,10 @@ from zombieproof.checker.engine.result import Checkpoint
 from zombieproof.checker.scenario import Mutant, options_of_changes
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
-from zombieproof.report.states import NAMES
-from zombieproof.report.story import Beat, Story
 
 if TYPE_CHECKING:
     from zombieproof.checker.engine.reductions import Reduced
+    from zombieproof.report.story import Beat, Story
 
 COLUMNS = (
     Column("scenario"),
@@ -163,6 +162,8 @@ def _when(story: Story, broken: Promise) -> str:
 def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = False) -> None:
     """Write the steps, and what there is at the end; before them what the names stand for."""
     if story.ending:
+        from zombieproof.report.states import NAMES  # noqa: PLC0415  # of the protocol, whose states have an ending
+
         screen.say(NAMES, "dim", indent, hang=2)
         screen.say()
     for beat in story.beats:

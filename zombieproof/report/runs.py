@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from zombieproof.checker import request as asking
 from zombieproof.checker.engine.model import Promise
 from zombieproof.report.exits import Exit
-from zombieproof.report.story import Story, tell
 
 if TYPE_CHECKING:
     from zombieproof.checker.checking import Checked, Request
+    from zombieproof.report.story import Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,8 @@ def run_of(checked: Checked, request: Request) -> Run:
     if violated is None or violated.actions is None:
         return Run(checked, request, None)
     judged = checked.scenario.judged(violated.promise)
+    from zombieproof.report.story import tell  # noqa: PLC0415  # most runs have nothing to tell
+
     story = tell(checked.model, checked.setup, violated.actions, judged, violated.repeats_from)
     return Run(checked, request, story)
 

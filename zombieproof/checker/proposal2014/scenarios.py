@@ -418,21 +418,3 @@ CLEANED_INTERLEAVED = _scenario(
         _off("clean_for_what_is_pending", "cleaning_keeps_the_newest_message", 8, "only_committed_supersede", _STOPS),
     ),
 )
-
-PROPOSAL_SCENARIOS = (
-    COPY,
-    LOST,
-    CRASH,
-    FAILOVER,
-    WATERMARK,
-    TWO_GROUPS,
-    ABANDONED,
-    ZOMBIE,
-    LEADER,
-    ZOMBIE_AT_A_NEW_LEADER,
-    INTERLEAVED,
-    UNCOMMITTED,
-    RESTART,
-    CLEANED,
-    CLEANED_INTERLEAVED,
-)

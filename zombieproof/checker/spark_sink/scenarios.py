@@ -234,13 +234,3 @@ SPARK_TWO_PHASE_SINK = _scenario(
         Mutant("the_checkpoint_is_lost", _LOST, 25, bounds={"lost_checkpoints": 1}),
     ),
 )
-
-SPARK_SCENARIOS = (
-    SPARK_BATCH_SINK,
-    SPARK_PARTITION_SINK,
-    SPARK_TASK_ATTEMPTS,
-    SPARK_TWO_DRIVERS,
-    SPARK_IDENTITY_SINK,
-    SPARK_NAIVE_SINK,
-    SPARK_TWO_PHASE_SINK,
-)

@@ -8,6 +8,7 @@ from zombieproof.checker.transactions import id_blocks, late_copies, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, ACTIONS_BETWEEN_BROKERS, FAULTS
 from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.alike import sorts_of
+from zombieproof.checker.transactions.budget import Budget
 from zombieproof.checker.transactions.capacities import (
     APPENDS,
     CLIENTS,
@@ -23,7 +24,7 @@ from zombieproof.checker.transactions.capacities import (
 from zombieproof.checker.transactions.causes import worth_trying
 from zombieproof.checker.transactions.narration import action_name, describe, subject_name
 from zombieproof.checker.transactions.order import ORDER
-from zombieproof.checker.transactions.setup import Bounds, Budget, Setup
+from zombieproof.checker.transactions.setup import Bounds, Setup
 from zombieproof.checker.transactions.state import (
     Allocation,
     CheckedEntry,

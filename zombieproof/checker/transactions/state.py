@@ -13,6 +13,7 @@ A *label* names one transaction (or, without transactions, one batch) of one app
 
 from dataclasses import dataclass, field
 
+from zombieproof.checker.transactions.budget import Budget
 from zombieproof.checker.transactions.capacities import (
     CACHED,
     CLIENTS,
@@ -25,7 +26,6 @@ from zombieproof.checker.transactions.capacities import (
     PRODUCER_IDS,
     READERS,
 )
-from zombieproof.checker.transactions.setup import Budget
 from zombieproof.model.fields import array, integer
 from zombieproof.model.records import CachedBatch, GroupOffset, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE

@@ -1,6 +1,7 @@
 """Appends to the transaction log take their time, and anything may happen meanwhile."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import told_from_memory
 from zombieproof.checker.transactions.vocabulary import Op
 

@@ -1,6 +1,7 @@
 """An application whose commit times out, and what it calls then."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _TRANSACTION = (Op.SEND_0, Op.COMMIT)

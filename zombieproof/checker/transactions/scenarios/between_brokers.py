@@ -1,6 +1,7 @@
 """What brokers ask each other takes its time: the questions of leaders to coordinators, and blocks of producer ids."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 WAITING_QUESTIONS = transaction_scenario(

@@ -1,6 +1,7 @@
 """What lies in a log does not stay as it was: fetches that take their time, the cleaner, snapshots and retention."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import DROPPED_MARKERS, EMPTY_MARKERS
 from zombieproof.checker.transactions.vocabulary import Op
 

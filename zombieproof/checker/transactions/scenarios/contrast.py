@@ -6,8 +6,8 @@ Of the explorations of one aspect the first says the most.
 
 from typing import Final
 
-from zombieproof.checker.scenario import transaction_scenario
 from zombieproof.checker.transactions.contrasting import SOMEBODY, KafkaSide
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE
 from zombieproof.checker.transactions.scenarios.two_transactions import LATE_PRODUCE
 from zombieproof.checker.transactions.vocabulary import Op

@@ -4,7 +4,8 @@ Both end a transaction by the epoch that it was opened under; they differ in wha
 copy of an EndTxn that comes late is what version 2 repairs (``two_transactions``), so none is sent twice here.
 """
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _TV0 = {"transaction_version": 0}

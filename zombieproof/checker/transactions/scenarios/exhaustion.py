@@ -1,6 +1,7 @@
 """The epoch of a producer id runs out."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 EPOCH_EXHAUSTION = transaction_scenario(

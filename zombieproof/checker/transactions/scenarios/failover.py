@@ -1,6 +1,7 @@
 """Coordinators and leaders that fail, and come back, and some that do not know that they are deposed."""
 
-from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, VISIBLE, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import told_from_memory
 from zombieproof.checker.transactions.vocabulary import Op
 

@@ -1,6 +1,7 @@
 """Small worlds in which a single switch of the rules shows that it counts (``checker.switches``)."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _ONE = (Op.SEND_0, Op.COMMIT)

@@ -1,6 +1,7 @@
 """A producer that is told by new metadata that a partition is not the one it knows."""
 
-from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 FORGOTTEN_PARTITION = transaction_scenario(

@@ -1,6 +1,7 @@
 """An application that is not told how its transaction ended, and goes on all the same."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)

@@ -1,6 +1,7 @@
 """A completion that the log refuses: for the moment, for good, or because its disk fails."""
 
-from zombieproof.checker.scenario import ALWAYS, AT_REST, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, AT_REST, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import HANGS, REFUSED_FOR_GOOD, UNRIVALLED
 from zombieproof.checker.transactions.vocabulary import Op
 

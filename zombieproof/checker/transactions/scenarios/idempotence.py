@@ -1,6 +1,7 @@
 """An idempotent producer without transactions."""
 
-from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 IDEMPOTENT_PRODUCER = transaction_scenario(

@@ -1,6 +1,7 @@
 """A transaction is fenced under the last epoch that a client may have, and what was left of one under the very last."""
 
-from zombieproof.checker.scenario import ALWAYS, AT_REST, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, AT_REST, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _THREE_IN_A_ROW = (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),)

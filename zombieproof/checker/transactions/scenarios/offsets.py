@@ -1,6 +1,7 @@
 """Consume, transform, produce: the input position is part of the transaction."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import GUARD_TAKEN, POSITIONS_BESIDE
 from zombieproof.checker.transactions.vocabulary import Op
 

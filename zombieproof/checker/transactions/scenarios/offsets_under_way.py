@@ -1,6 +1,7 @@
 """Offset commits that are appended first, and answered when all replicas have them."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)

@@ -1,6 +1,7 @@
 """One producer without a rival: whatever it gives up, and whatever is forgotten, it goes on, ends, or is told."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _ONE = (Op.SEND_0, Op.COMMIT)

@@ -1,6 +1,7 @@
 """One transaction over two partitions."""
 
-from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import (
     ENDED_BY_HAND_ONLY,
     FORGOTTEN_BY_HAND,

@@ -1,6 +1,7 @@
 """What comes from outside of the protocol: an administrator who aborts by hand, look-ups that are stale."""
 
-from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, VISIBLE, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import ABORTED_UNSEEN, HANGS_UNVERIFIED, told_from_memory
 from zombieproof.checker.transactions.vocabulary import Op
 

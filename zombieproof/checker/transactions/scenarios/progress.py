@@ -1,6 +1,7 @@
 """What has to happen some time, if all who can act do."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 _ALL = (

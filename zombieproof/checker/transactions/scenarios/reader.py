@@ -1,6 +1,7 @@
 """Readers of a partition on which two producers interleave."""
 
-from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 READER = transaction_scenario(

@@ -1,6 +1,7 @@
 """A batch is refused for a while, and those behind it are not."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import ANY_FIRST_SEQUENCE, ANY_SEQUENCE_BEHIND_A_CUT
 from zombieproof.checker.transactions.vocabulary import Op
 

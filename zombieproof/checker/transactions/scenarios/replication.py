@@ -1,6 +1,7 @@
 """A high watermark below the end of the log: answers and readers wait for it, and elections cut what is above."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 KEPT = ("what_was_acknowledged_stays_in_the_log",)

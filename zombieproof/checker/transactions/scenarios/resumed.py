@@ -1,6 +1,7 @@
 """A transaction that is decided outside: whoever starts again takes it up and commits it."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import DECIDED_OUTSIDE
 from zombieproof.checker.transactions.vocabulary import Op
 

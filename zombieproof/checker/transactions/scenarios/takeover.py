@@ -1,6 +1,7 @@
 """Two producer instances, one transactional id."""
 
-from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import DECIDED_AGAIN, FORGOTTEN_MARKER, fenced_by_its_own_copy
 from zombieproof.checker.transactions.vocabulary import Op
 

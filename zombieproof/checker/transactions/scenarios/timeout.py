@@ -1,6 +1,7 @@
 """The coordinator aborts a transaction that takes too long."""
 
-from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import transaction_scenario
 from zombieproof.checker.transactions.vocabulary import Op
 
 TIMEOUT = transaction_scenario(

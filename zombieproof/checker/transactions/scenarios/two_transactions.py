@@ -1,6 +1,7 @@
 """Two transactions in a row, while messages of the first are still on their way."""
 
-from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
+from zombieproof.checker.scenario import Mutant
+from zombieproof.checker.transactions.scenario import ALWAYS, VISIBLE, transaction_scenario
 from zombieproof.checker.transactions.scenarios.known import fenced_by_its_own_copy
 from zombieproof.checker.transactions.vocabulary import Op
 
