@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -270,15 +271,32 @@ def test_kinds_are_said_alike_in_each_process() -> None:
 
 
 def test_code_is_read_as_it_was_put_down() -> None:
-    code = Code("engine", True, ("memcpy", "memset"), b"\n{}\0\n")
+    code = Code("engine", True, ("memcpy", "memset"), b"\n{}\0\n", b"\n\0[]")
     assert Code.unpacked(code.packed()) == code
+
+
+def test_code_that_was_kept_is_linked_and_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = machine_code(element, (np.arange(3), 2)).packed()
+    parse, texts = llvm.parse_assembly, []
+
+    def parsed(text: str) -> Any:
+        texts.append(text)
+        return parse(text)
+
+    monkeypatch.setattr("llvmlite.binding.parse_assembly", parsed)
+
+    def make(kinds: Any, arguments: tuple[Any, ...]) -> Code:
+        raise AssertionError(kinds, arguments)
+
+    assert EntryPoint(lambda kinds: Code.unpacked(kept), make)(np.arange(3), 2) == 2
+    assert not any("define" in text for text in texts)
 
 
 def test_code_that_needs_what_is_not_here_is_not_linked_but_compiled_again() -> None:
     """LLVM ends the process when it links such code."""
-    lacking = Code("element", True, ("a_function_that_nobody_has",), b"no object file")
+    lacking = Code("element", True, ("a_function_that_nobody_has",), b"no object file", b"nor here")
     assert not lacking.is_complete()
-    assert Code("element", True, ("memcpy",), b"").is_complete()
+    assert Code("element", True, ("memcpy",), b"", b"").is_complete()
     compiled = []
 
     def make(kinds: Any, arguments: tuple[Any, ...]) -> Code:

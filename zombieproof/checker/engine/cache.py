@@ -26,7 +26,7 @@ from typing import Final
 
 from zombieproof.checker.engine.native import Code, Kinds, processor, said
 
-_FORMAT: Final = b"zombieproof compiled 2\n"
+_FORMAT: Final = b"zombieproof compiled 3\n"
 _KEPT_FOLDERS: Final = 192
 _KEPT_BYTES: Final = 512 * 2**20
 """Room for all models of the protocol several times over, however many small ones are compiled between two uses."""

@@ -19,7 +19,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.typed_passes import NativeLowering
 
 from zombieproof.checker.engine.emission import Emission
-from zombieproof.checker.engine.native import Code
+from zombieproof.checker.engine.native import Code, spread, spreading_to
 from zombieproof.checker.engine.remembering import forget, remembering
 
 _COMMON: Final[dict[str, Any]] = {
@@ -250,4 +250,5 @@ def machine_code(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Co
         gives == numba.int64,
         tuple(sorted(name for name in others if not name.startswith("llvm."))),
         library._get_compiled_object(),  # noqa: SLF001  # as Numba's own cache does
+        spreading_to(made.fndesc.llvm_func_name, len(spread(arguments)[1])),
     )

@@ -42,23 +42,26 @@ class Code:
         gives: whether it returns an int64; else nothing.
         needs: functions of the process that it calls.
         content: the object file.
+        spreading: that of the function that reads its arguments from memory (`spreading_to`).
     """
 
     name: str
     gives: bool
     needs: tuple[str, ...]
     content: bytes
+    spreading: bytes
 
     def packed(self) -> bytes:
         """All of it, to be kept."""
-        return json.dumps([self.name, self.gives, self.needs]).encode() + b"\n" + self.content
+        head = json.dumps([self.name, self.gives, self.needs, len(self.content)])
+        return head.encode() + b"\n" + self.content + self.spreading
 
     @classmethod
     def unpacked(cls, kept: bytes) -> Code:
         """The code from what `packed` gave."""
-        head, _, content = kept.partition(b"\n")
-        name, gives, needs = json.loads(head)
-        return cls(name, gives, tuple(needs), content)
+        head, _, both = kept.partition(b"\n")
+        name, gives, needs, size = json.loads(head)
+        return cls(name, gives, tuple(needs), both[:size], both[size:])
 
     def is_complete(self) -> bool:
         """Whether all that it needs is in this process; what is not would end the process when it is linked."""
@@ -71,19 +74,13 @@ _POINTER: Final = "ptr" if llvm.llvm_version_info[0] >= 17 else "i64*"  # as LLV
 
 
 class Linked:
-    """A function that can be called with so many words of arguments, for as long as this object is there.
+    """A function that can be called, for as long as this object is there."""
 
-    To hand two hundred arguments over one by one takes longer than what some calls do: a function is made beside it
-    that reads them from memory.
-    """
-
-    def __init__(self, code: Code, words: int) -> None:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+    def __init__(self, code: Code) -> None:
         # A linker for each: names of one object file never meet those of another.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_spreading(code.name, words)), machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code.content))
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        for content in (code.content, code.spreading):
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(content))
         self._engine.finalize_object()
         self._function = _CALL(self._engine.get_function_address(_SPREADING))
         self._gives = code.gives
@@ -106,8 +103,18 @@ class Linked:
         return result.value if self._gives else None
 
 
-def _spreading(name: str, words: int) -> str:
-    """A function `spread(result, exception, words)` that calls another one with each word as an argument."""
+def _machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
+
+
+def spreading_to(name: str, words: int) -> bytes:
+    """Compile a function `spread(result, exception, words)` that calls another one with each word as an argument.
+
+    To hand two hundred arguments over one by one takes longer than what some calls do. To compile it takes as long as
+    to link all the rest, so it is kept beside what it calls.
+    """
     pointer = _POINTER
     kinds = ", ".join([pointer, pointer, *["i64"] * words])
     given = ", ".join([f"{pointer} %result", f"{pointer} %exception", *[f"i64 %w{i}" for i in range(words)]])
@@ -115,7 +122,8 @@ def _spreading(name: str, words: int) -> str:
     lines += [f"define i32 @{_SPREADING}({pointer} %result, {pointer} %exception, {pointer} %words) {{"]
     for i in range(words):
         lines += [f"%p{i} = getelementptr i64, {pointer} %words, i64 {i}", f"%w{i} = load i64, {pointer} %p{i}"]
-    return "\n".join([*lines, f'%status = call i32 @"{name}"({given})', "ret i32 %status", "}"])
+    text = "\n".join([*lines, f'%status = call i32 @"{name}"({given})', "ret i32 %status", "}"])
+    return bytes(_machine().emit_object(llvm.parse_assembly(text)))
 
 
 class _Exception(ctypes.Structure):
@@ -252,7 +260,7 @@ class EntryPoint:
     def __call__(self, *arguments: Any) -> Any:
         """Call it. Raises IndexError, TypeError, and what `make` raises."""
         kinds, words = spread(arguments)
-        return self._of(kinds, arguments, len(words))(words)
+        return self._of(kinds, arguments)(words)
 
     def prepared(self, *arguments: Any) -> Call:
         """Return what calls it with these arguments each time, and with what is in their arrays then.
@@ -260,9 +268,9 @@ class EntryPoint:
         To tell where two hundred arguments are takes as long as some calls. Raises TypeError, and what `make` raises.
         """
         kinds, words = spread(arguments)
-        return Call(self._of(kinds, arguments, len(words)), array("q", words), arguments)
+        return Call(self._of(kinds, arguments), array("q", words), arguments)
 
-    def _of(self, kinds: Kinds, arguments: tuple[Any, ...], words: int) -> Linked:
+    def _of(self, kinds: Kinds, arguments: tuple[Any, ...]) -> Linked:
         if kinds in self._linked:
             return self._linked[kinds]
         with self._lock:
@@ -270,5 +278,5 @@ class EntryPoint:
                 code = self._take(kinds)
                 if code is None or not code.is_complete():
                     code = self._make(kinds, arguments)
-                self._linked[kinds] = Linked(code, words)
+                self._linked[kinds] = Linked(code)
             return self._linked[kinds]
