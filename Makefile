@@ -13,7 +13,7 @@ JOBS ?= logical
 # Kept bytecode: tests start hundreds of processes, and each would compile every source again. `make clean` removes it.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate proposal reductions check-nightly soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test oldest spark clients spark-connector pipeline pipeline-kafka deep gate proposal reductions check-nightly soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -27,6 +27,9 @@ check: .venv/ready ## the main job: explore the protocol, replay the recordings,
 
 test: .venv/ready ## the tests, but for long ones (ARGS="-k words" chooses, JOBS=1 runs them in one process, ZOMBIEPROOF_TESTS=ci takes all)
 	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal $(ARGS)
+
+oldest: .venv/oldest/ready ## the tests of checker and command line with the oldest versions that pyproject.toml allows (four minutes)
+	.venv/oldest/bin/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal tests/checker tests/cli $(ARGS)
 
 spark: .venv/spark ## the pipeline's tests on real Spark, in one session (Java 17; gets pyspark, 0.5 GB; ZOMBIEPROOF_TESTS=ci takes the slow ones too)
 	$(BIN)/python -m pytest -m spark -p no:xdist tests/spark $(ARGS)
@@ -111,6 +114,12 @@ clean: ## remove .venv and everything that tools left behind
 	  "$$found" -m venv .venv; \
 	fi
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.venv/oldest/ready: .venv/ready pyproject.toml tests/oldest.py
+	$(BIN)/python -m venv .venv/oldest
+	$(BIN)/python -m tests.oldest > .venv/oldest/constraints.txt
+	.venv/oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint .venv/oldest/constraints.txt --editable '.[test]'
 	@touch $@
 
 # Spark is an extra, and large: only what runs on it asks for it. Without Java it is not even fetched.
