@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from zombieproof.checker.scenarios import MODELS, SCENARIOS
@@ -42,23 +44,12 @@ of_model = click.option(
 )
 
 
+_switches = partial(click.option, metavar="RULE", multiple=True, shell_complete=completed(names_of_rules))
+
+
 def under_rules(command: Command) -> Command:
     """The rules of a release, by --rules, and those that --with and --without switch."""
     preset = click.option("--rules", metavar="PRESET", default="", help="rules of a release: newest, 3.9, 4.3-tv0")
-    on = click.option(
-        "--with",
-        "on",
-        metavar="RULE",
-        multiple=True,
-        shell_complete=completed(names_of_rules),
-        help="switch a rule on, or set a number: transaction_version=0; repeatable",
-    )
-    off = click.option(
-        "--without",
-        "off",
-        metavar="RULE",
-        multiple=True,
-        shell_complete=completed(names_of_rules),
-        help="switch a rule off; repeatable",
-    )
+    on = _switches("--with", "on", help="switch a rule on, or set a number: transaction_version=0; repeatable")
+    off = _switches("--without", "off", help="switch a rule off; repeatable")
     return preset(on(off(command)))

@@ -24,7 +24,7 @@ JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, 
 """What `tally` says of a promise that is judged, state by state."""
 
 _BATCH_SECONDS: Final = 0.25
-_WORTH_A_THREAD_SECONDS: Final = 0.001
+_WORTH_A_THREAD_SECONDS: Final = 0.001  # a thread begins 0.4 ms later than the one before
 _SMALL_BUFFER: Final = MIB // 2
 _FIRST_BATCH: Final = 64
 BLOCK_ROWS: Final = 1 << 18
