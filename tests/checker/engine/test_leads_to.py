@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zombieproof.checker.engine import fairness, native, recording, search
+from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.hosts import ModelFault
 from zombieproof.checker.engine.model import Malformed, Model, Promise
@@ -373,6 +375,48 @@ def test_notes_in_many_chunks_say_the_same(gives_up: int, monkeypatch: pytest.Mo
     assert (parts.verdict, parts.violated, parts.distinct) == (whole.verdict, whole.violated, whole.distinct)
     assert chunks[0] == 1
     assert chunks[1] > 50
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_step_that_leads_back_is_found_wherever_it_is(seed: int) -> None:
+    """Among many nodes, each with some steps to later ones and to states where nothing is owed, in two parts."""
+    chance = np.random.default_rng(seed)
+    nodes, most = 3_000, 6
+    prints = chance.integers(1, 1 << 64, nodes + 50, dtype=np.uint64)
+    degrees = chance.integers(0, most, nodes, dtype=np.uint32)
+    sources = np.repeat(np.arange(nodes), degrees)
+    targets = chance.integers(sources + 1, nodes + 50)
+    back = int(chance.integers(nodes // 2, len(sources)))
+
+    def first_of(targets: Any) -> list[int]:
+        met, half = np.zeros((1, 4_608), np.uint64), nodes // 2
+        steps = int(degrees[:half].sum())
+        parts = (0, half, 0, steps), (half, nodes, steps, len(sources))
+        owed = prints[:nodes].reshape(1, -1)
+        return [
+            find(owed, met, first, degrees[first:behind], prints[targets[one:other]])
+            for first, behind, one, other in parts
+        ]
+
+    find = compiled(GRAPHS).first_back
+    assert first_of(targets) == [-1, -1]
+    targets[back] = chance.integers(0, sources[back])
+    assert max(first_of(targets)) == sources[back]
+
+
+def test_steps_are_linked_where_one_leads_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    joined = fairness.graph_of
+
+    def counted(found: recording.RecordingSearch) -> fairness.Graph:
+        graph = joined(found)
+        steps.append(len(graph.targets))
+        return graph
+
+    monkeypatch.setattr(fairness, "graph_of", counted)
+    assert found(a_map({(0, 0): (1, 1), (1, 0): (2, 1)}, {0, 1, 2})) == (OWED, [0, 0], 2)
+    assert found(a_map(ROUND, {1, 2})) is not None
+    assert steps == [0, 2]
 
 
 def test_a_call_that_is_made_again_and_again_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:

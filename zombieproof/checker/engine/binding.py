@@ -75,6 +75,7 @@ _ENTRIES: Final[dict[str, Callable[..., Any]]] = {
     "rehash": looking_up.rehash,
     "wander": wandering.wander,
     "note": graph_kernels.note,
+    "first_back": graph_kernels.first_back,
     "link": graph_kernels.link,
     "components": graph_kernels.components,
 }

@@ -57,7 +57,7 @@ _SOURCES: Final = (
     "versions",
 )
 """Our own modules that decide what is compiled, or how it is called: this one, and all that `binding` reaches."""
-_ENTRIES: Final = ("engine", "rehash", "wander", "note", "link", "components")
+_ENTRIES: Final = ("engine", "rehash", "wander", "note", "first_back", "link", "components")
 _MOST_ACTIONS: Final = 1 << 16
 
 
@@ -80,6 +80,7 @@ class Engine:
     rehash: EntryPoint
     wander: EntryPoint
     note: EntryPoint
+    first_back: EntryPoint
     link: EntryPoint
     components: EntryPoint
 

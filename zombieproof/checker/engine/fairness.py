@@ -26,11 +26,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from zombieproof.checker.engine.places import NO_ACTION
-from zombieproof.checker.engine.recording import MOST_LEADS_TO, Nodes, RecordingSearch
+from zombieproof.checker.engine.recording import MOST_LEADS_TO, Edges, Nodes, RecordingSearch
 
 _MOST_PLACES: Final = 1 << 18
 _BYTES_OF_A_NODE: Final = 43
 _BYTES_OF_A_STEP: Final = 7
+_BYTES_OF_A_PRINT: Final = 8
+_BYTES_OF_A_SLOT: Final = 4
 _BYTES_OF_ITS_COMPONENT: Final = 64
 _ANYTHING: Final = (1 << MOST_LEADS_TO) - 1
 
@@ -107,40 +109,50 @@ def debts(search: RecordingSearch) -> list[Debt]:
 
 
 def graph_of(search: RecordingSearch) -> Graph:
-    """Put together what was noted, and find the node behind each step. Raises OutOfMemory."""
+    """Put together what was noted, and find the node behind each step, where some step leads back. Raises OutOfMemory.
+
+    Every round has a step back, to a node that was found before (no step leads from a node to itself). Where there is
+    none, all nodes are alone, and the graph is without its steps.
+    """
     count, steps = sum(chunk.count for chunk in search.chunks), sum(chunk.steps for chunk in search.chunks)
     size = 1 << max(4, int(1.5 * count).bit_length())
-    needed = _BYTES_OF_A_NODE * count + _BYTES_OF_A_STEP * steps + 4 * size
-    search.memory.check(needed, f"a graph of {count:,} states and {steps:,} steps")
+    what = f"a graph of {count:,} states and {steps:,} steps"
+    search.memory.check(_BYTES_OF_A_NODE * count + _BYTES_OF_A_PRINT * size, what)
     levels = np.repeat(np.arange(len(search.nodes_of_levels), dtype=np.uint32), search.nodes_of_levels)
     noted = [chunk.noted() for chunk in search.chunks if chunk.count]
     search.chunks = []
     nodes = Nodes(*map(np.concatenate, zip(*(its for its, _ in noted), strict=True)))
+    graph = Graph(nodes.prints, nodes.enabled, nodes.owed, nodes.idle, levels, nodes.indexes, *_no_steps(count))
+    if not _leads_back(search, nodes.prints, noted, size):
+        return graph
+    search.memory.check(_BYTES_OF_A_STEP * steps + _BYTES_OF_A_SLOT * size, what)
     actions, tasks = (np.concatenate([getattr(edges, name) for _, edges in noted]) for name in ("actions", "tasks"))
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(nodes.degrees, out=starts[1:])
+    np.cumsum(nodes.degrees, out=graph.starts[1:])
     slots, targets, span = np.full((1, size), -1, np.int32), np.empty(steps, np.int32), np.array([count, 0])
     prints, first = nodes.prints.reshape(1, -1), 0
     for its, edges in noted:
         behind = first + len(its.prints)
-        here = targets[starts[first] : starts[behind]]
+        here = targets[graph.starts[first] : graph.starts[behind]]
         search.engine.link(prints, slots, first, its.degrees, edges.prints, here, span)
         first = behind
-    alone = np.ones(count, np.uint8)
-    alone[span[0] : span[1]] = 0
-    return Graph(
-        nodes.prints,
-        nodes.enabled,
-        nodes.owed,
-        nodes.idle,
-        levels,
-        nodes.indexes,
-        starts,
-        targets,
-        actions,
-        tasks,
-        alone,
-    )
+    graph.alone[span[0] : span[1]] = 0
+    return graph._replace(targets=targets, actions=actions, tasks=tasks)
+
+
+def _no_steps(count: int) -> tuple[Any, ...]:
+    """Return of so many nodes their starts, targets, actions and tasks, and that each is alone."""
+    nothing = (np.empty(0, kind) for kind in (np.int32, np.uint16, np.uint8))
+    return np.zeros(count + 1, np.int64), *nothing, np.ones(count, np.uint8)
+
+
+def _leads_back(search: RecordingSearch, prints: Any, noted: list[tuple[Nodes, Edges]], size: int) -> bool:
+    """Whether a step leads back; `size` slots hold what is asked for that."""
+    prints, met, first = prints.reshape(1, -1), search.memory.pages((1, size), np.uint64), 0
+    for its, edges in noted:
+        if search.engine.first_back(prints, met, first, its.degrees, edges.prints) >= 0:
+            return True
+        first += len(its.prints)
+    return False
 
 
 def _nearest(search: RecordingSearch, graph: Graph, bit: int) -> tuple[int, Any]:

@@ -1,7 +1,8 @@
 """The loops that look at the graph of states, compiled with a model by the first who asks what it leads to.
 
-`note` writes down, for states that have just been expanded and owe something, what they owe and where they lead; `link`
-finds the states behind the fingerprints; `components` finds where a behaviour may stay for ever. As in `kernels`, names
+`note` writes down, for states that have just been expanded and owe something, what they owe and where they lead;
+`first_back` finds whether there may be rounds, `link` the states behind the fingerprints, and `components` where a
+behaviour may stay for ever. As in `kernels`, names
 of the model are bound by the engine.
 """
 
@@ -12,13 +13,14 @@ from typing import Any, Final
 import numpy as np
 
 from zombieproof.checker.engine.fingerprints import FEW_WORDS, WORDS, fingerprint, scattered
-from zombieproof.checker.engine.intrinsics import prefetch
+from zombieproof.checker.engine.intrinsics import look_up, prefetch, trailing_zeros
 from zombieproof.checker.engine.kernels import FAULTS, PROMISE_PARTS, PROMISES, bound_hit, holding
-from zombieproof.checker.engine.looking_up import AHEAD, NEAR
+from zombieproof.checker.engine.looking_up import AHEAD, FULL_BUCKET, NEAR, home_of, next_bucket
 from zombieproof.checker.engine.model import MOST_TASKS
 from zombieproof.checker.engine.places import (
     ACTIVE,
     BASE,
+    BUCKET,
     BYTES,
     DONE,
     FILL,
@@ -130,6 +132,43 @@ def note(parents: Any, out: Any, nodes: Any, edges: Any, around: Any, tally: Any
     tally[FILL] = noted
     tally[BYTES] = edge
     return DONE
+
+
+def first_back(prints: Any, met: Any, first: Any, degrees: Any, wanted: Any) -> Any:
+    """Return the first of some nodes from which a step leads back, to a node that was found before; -1 if none does.
+
+    They are of `degrees`, from the node `first` on, and `wanted` are the fingerprints behind their steps. `met` is a
+    table of fingerprints like that of all states, of one region, in which a third of the slots stays free: it holds the
+    nodes before them, and gets them. Until a step back is found nobody has to know which node is behind a step,
+    and that is most of what linking takes.
+    """
+    width = np.uint64(met.shape[1])
+    nodes = degrees.shape[0]
+    edges = wanted.shape[0]
+    edge = 0
+    for place in range(nodes):
+        if place + NEAR < nodes:
+            prefetch(met, _NONE, home_of(prints[0, first + place + NEAR], width))
+        own = prints[0, first + place]
+        bucket = home_of(own, width)
+        there = look_up(met, _NONE, bucket, own)
+        while there == 0:
+            bucket = next_bucket(bucket, width)
+            there = look_up(met, _NONE, bucket, own)
+        met[0, bucket + np.uint64(trailing_zeros(np.uint64(there >> BUCKET)))] = own
+        behind = edge + np.int64(degrees[place])
+        while edge < behind:
+            if edge + AHEAD < edges:
+                prefetch(met, _NONE, home_of(wanted[edge + AHEAD], width))
+            bucket = home_of(wanted[edge], width)
+            there = look_up(met, _NONE, bucket, wanted[edge])
+            while there == 0:
+                bucket = next_bucket(bucket, width)
+                there = look_up(met, _NONE, bucket, wanted[edge])
+            if there & FULL_BUCKET != 0:
+                return first + place
+            edge += 1
+    return -1
 
 
 def link(prints: Any, slots: Any, first: Any, degrees: Any, wanted: Any, targets: Any, span: Any) -> int:
