@@ -236,8 +236,7 @@ def test_everything_fits_the_terminal(recordings: Path, width: int) -> None:
     for name in ("09-offline-partition-lost-commit", "10-hanging"):
         judged = judge(collect([recordings / name]))
         stream = io.StringIO()
-        screen = Screen(stream)
-        screen.console = Console(file=stream, force_terminal=True, width=width, highlight=False)
+        screen = Screen(stream, console=Console(file=stream, force_terminal=True, width=width, highlight=False))
         [subject] = subjects_called("orders-1", judged)
         show_timeline(screen, timeline_of(subject, judged), "both")
         show_open(screen, what_is_open(judged), "both")

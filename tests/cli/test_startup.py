@@ -33,22 +33,23 @@ OTHER_MODELS = (
     "zombieproof.checker.proposal2014",
     "zombieproof.checker.two_phase_commit",
 )
-LIBRARIES = (*COMPILERS, *DRAWING, "psutil", "yaml", "re2", "rich.progress")
+LIBRARIES = (*COMPILERS, *DRAWING, "psutil", "yaml", "re2", "rich")
 ALL = (*LIBRARIES, *OURS)
 
 UNNEEDED: dict[str, tuple[str, ...]] = {
-    "--help": (*ALL, "pydantic", "rich", "zombieproof.model"),
-    "--version": (*ALL, "pydantic", "rich", "zombieproof.model"),
-    "chekc": (*ALL, "rich", "zombieproof.model"),
-    "check --help": (*COMPILERS, "pydantic", *DRAWING, *OURS[1:], "rich.progress"),
+    "--help": (*ALL, "pydantic", "zombieproof.model"),
+    "--version": (*ALL, "pydantic", "zombieproof.model"),
+    "chekc": (*ALL, "zombieproof.model"),
+    "check --help": (*COMPILERS, "pydantic", *DRAWING, *OURS[1:], "rich"),
     "check two_phase_commit --bounds n=3": (
         "pydantic",
         *OURS[1:],
         PROTOCOL,
         *OTHER_MODELS[:2],
         "zombieproof.report.story",
+        "rich",
     ),
-    "check --list": (*COMPILERS, "pydantic", *DRAWING, *OURS[1:], "rich.progress"),
+    "check --list": (*COMPILERS, "pydantic", *DRAWING, *OURS[1:], "rich"),
     "replay --help": (*LIBRARIES, *OURS[:3]),
     "replay tests/recordings/01-commit": (*LIBRARIES, *OURS[:3]),
     "replay --json tests/recordings/01-commit/dump": (*LIBRARIES, *OURS[:3]),

@@ -106,8 +106,8 @@ def test_a_line_that_is_too_long_is_noticed() -> None:
 
 def drawn(columns: int, titles: tuple[Column, ...], *rows: tuple[str, ...]) -> list[str]:
     stream = Terminal()
-    screen = Screen(stream)
-    screen.console = Console(file=stream, width=columns, force_terminal=True, markup=False, highlight=False)
+    console = Console(file=stream, width=columns, force_terminal=True, markup=False, highlight=False)
+    screen = Screen(stream, console=console)
     screen.table(titles, rows, indent=2)
     return stream.lines
 

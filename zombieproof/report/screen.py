@@ -1,12 +1,15 @@
 """Where reports are written: rich on a terminal, plain text in a pipe, the same words in both."""
 
+from __future__ import annotations
+
+import os
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import IO, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
-from rich.console import Console
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
 
 STYLES = {
     "holds": "bold green",
@@ -31,17 +34,28 @@ class Column(NamedTuple):
 
 
 class Screen:
-    """A stream to which lines and tables are written."""
+    """A stream to which lines and tables are written. Only who writes on a terminal loads what draws there."""
 
-    def __init__(self, stream: IO[str] | None = None, *, plain: bool = False) -> None:
+    def __init__(self, stream: IO[str] | None = None, *, plain: bool = False, console: Console | None = None) -> None:
         self.stream = stream or sys.stdout
         self.plain = plain
-        self.console = Console(file=self.stream, highlight=False, markup=False, emoji=False)
+        self._console = console
+
+    @property
+    def console(self) -> Console:
+        """How it is written on a terminal."""
+        if self._console is None:
+            from rich.console import Console  # noqa: PLC0415  # in a pipe nobody needs it
+
+            self._console = Console(file=self.stream, highlight=False, markup=False, emoji=False)
+        return self._console
 
     @property
     def is_terminal(self) -> bool:
         """Whether a person looks at it."""
-        return self.console.is_terminal and not self.plain
+        if self.plain or (self._console is None and not _may_be_terminal(self.stream)):
+            return False
+        return self.console.is_terminal
 
     def say(self, text: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
         """Write a line; on a terminal it is wrapped, further lines `hang` more columns to the right."""
@@ -59,6 +73,8 @@ class Screen:
 
     def _line(self, *parts: tuple[str, str], indent: int) -> None:
         """Write a line on a terminal as it is, each part in its style."""
+        from rich.text import Text  # noqa: PLC0415  # in a pipe nobody needs it
+
         self.console.print(Text.assemble(" " * indent, *parts), soft_wrap=True)
 
     def command(self, command: str, what: str, indent: int = 0) -> None:
@@ -103,6 +119,12 @@ class Screen:
             below = (" " * _GAP).join(filter(None, row[beside:]))
             for line in wrapped(below, max(20, room - _BELOW)):
                 self._line((line, styles[0] if row is table[0] else ""), indent=indent + _BELOW)
+
+
+def _may_be_terminal(stream: IO[str]) -> bool:
+    """Whether a stream is a terminal, or the environment has a word in that, which is for Rich to read."""
+    is_told = any(name in os.environ for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
+    return is_told or (not stream.closed and stream.isatty())
 
 
 _GAP = 2
