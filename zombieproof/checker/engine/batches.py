@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from zombieproof.checker.engine.places import Candidates, Kept, States, Surroundings
+from zombieproof.checker.engine.native import laid
+from zombieproof.checker.engine.places import Candidates, Kept, Parents, States, Surroundings, Way
 from zombieproof.checker.engine.storage import Block
 
 
@@ -18,6 +19,14 @@ class Place:
     parents: States
     out: Candidates
     tally: Any = None
+    _laid: tuple[Any, Any, Any] | None = field(default=None, init=False, repr=False)
+
+    def way(self, block: Block, tally: Any) -> Way:
+        """It as compiled code takes it, with a block that parents are unpacked from, and counters."""
+        if self._laid is None:
+            self._laid = laid(self.parents), laid(self.out), laid(self.around)
+        parents, out, around = self._laid
+        return Way(Parents(parents, block.packed, block.units), out, around, tally)
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,10 +143,36 @@ def _raised(status: int, address: int | None) -> Exception:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """An argument, or a part of one, that stays where it is and is handed over again and again: it was spread once."""
+
+    value: Any
+    kinds: Kinds
+    words: list[int]
+
+
+def laid(value: Any) -> Any:
+    """Return what is handed over in place of an argument: it, spread for many calls. Raises TypeError."""
+    kinds, words = spread((value,))
+    return Laid(value, kinds, words)
+
+
+def _plain(argument: Any) -> Any:
+    """An argument as it was before parts of it were laid."""
+    if isinstance(argument, Laid):
+        return argument.value
+    if isinstance(argument, tuple):
+        parts = map(_plain, argument)
+        return argument._make(parts) if hasattr(argument, "_make") else tuple(parts)
+    return argument
+
+
 def spread(arguments: tuple[Any, ...]) -> tuple[Kinds, list[int]]:
     """Return the kinds of arguments, and the words that a compiled function takes for them.
 
-    Arguments are arrays, integers, and tuples of them. The arrays have to be there until the call is over.
+    Arguments are arrays, integers, tuples of them, and what was `laid`. The arrays have to be there until the call is
+    over.
 
     Raises:
         TypeError: something else.
@@ -181,6 +207,9 @@ def _spread(value: Any, kinds: list[int], words: list[int]) -> None:
             met = _meet(value)
         kinds.append(met[1])
         words += met[2]
+    elif isinstance(value, Laid):
+        kinds += value.kinds
+        words += value.words
     elif isinstance(value, tuple):
         kinds.append(_number((type(value), len(value))))
         last, its_kinds, its_words = None, slice(0), slice(0)
@@ -277,6 +306,6 @@ class EntryPoint:
             if kinds not in self._linked:
                 code = self._take(kinds)
                 if code is None or not code.is_complete():
-                    code = self._make(kinds, arguments)
+                    code = self._make(kinds, _plain(arguments))
                 self._linked[kinds] = Linked(code)
             return self._linked[kinds]

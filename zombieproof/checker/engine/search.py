@@ -16,7 +16,7 @@ from zombieproof.checker.engine.batches import Place, Prepared
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.model import Kind
 from zombieproof.checker.engine.origins import origins
-from zombieproof.checker.engine.places import Kept, Parents, Slots, Surroundings, Way
+from zombieproof.checker.engine.places import Kept, Slots, Surroundings
 from zombieproof.checker.engine.storage import MIB, Block, Levels, Memory, Part, Shelf, Table
 from zombieproof.checker.engine.units import most_bytes
 
@@ -274,7 +274,9 @@ class Search:
         What goes wrong with a unit is raised when its turn has come, and only if nothing ends the search before.
         """
         for place in places:
-            place.tally = self._tally()
+            if place.tally is None:
+                place.tally = self._tally()
+            place.tally[:] = self._tally()
             place.tally[k.BLOCK] = block.base
         mine, fault, unit = places[0].tally, None, 0
         try:
@@ -408,17 +410,15 @@ class Search:
 
     def _prepare(self, phase: int, block: Block, place: Place) -> Prepared:
         tally = self._tally()
-        way = Way(Parents(place.parents, block.packed, block.units), place.out, place.around, tally)
+        way = place.way(block, tally)
         slots = Slots(self.table.slots, self.table.used)
         call = self.engine.call.prepared(phase, (way,) * k.WAYS, self._kept, slots, tally)
         return Prepared(block, slots.table, self._kept, tally, call)
 
     def _run(self, block: Block, places: list[Place]) -> int:
-        ways = (
-            Way(Parents(each.parents, block.packed, block.units), each.out, each.around, each.tally) for each in places
-        )
+        ways = tuple(each.way(block, each.tally) for each in places)
         slots = Slots(self.table.slots, self.table.used)
-        return self._timed(lambda: self.engine.call(k.RUN, tuple(ways), self._kept, slots, self.common))
+        return self._timed(lambda: self.engine.call(k.RUN, ways, self._kept, slots, self.common))
 
     def _timed(self, call: Callable[[], Any]) -> int:
         began = _thread_seconds()
