@@ -13,7 +13,7 @@ import pytest
 
 from zombieproof.checker.engine import native
 from zombieproof.checker.engine.compilation import machine_code, part
-from zombieproof.checker.engine.native import Code, EntryPoint, processor, said, spread
+from zombieproof.checker.engine.native import Code, EntryPoint, laid, processor, said, spread
 from zombieproof.checker.engine.versions import _of
 
 PRIME = 1000000007
@@ -144,6 +144,30 @@ def test_a_part_that_comes_twice_is_spread_twice() -> None:
     assert spread(((pair, pair),)) == spread(((pair, alike),))
     assert spread(((pair, pair),))[1] == 2 * spread((pair,))[1]
     assert spread(((pair, pair, pair, pair),)) == spread(((pair, alike, pair, alike),))
+
+
+def test_what_is_laid_is_handed_over_like_what_it_was_made_of() -> None:
+    pair, more = Pair(numbers(2, 3), np.zeros(0, RECORD)), (np.arange(4),)
+    fixed = laid(pair)
+    assert spread((7, fixed, more)) == spread((7, pair, more))
+    assert spread((7, (fixed, fixed), more)) == spread((7, (pair, pair), more))
+    point = called(weighed)
+    assert point(7, fixed, (laid(more[0]),)) == weighed(7, pair, more)
+    pair.left[1, 2] = 50
+    assert point(7, fixed, more) == point(7, pair, more) == weighed(7, pair, more)
+
+
+def test_what_is_laid_stays_for_as_long_as_it_is_there() -> None:
+    array = np.full(1 << 16, 5)
+    there = weakref.ref(array)
+    fixed = laid(array)
+    del array
+    gc.collect()
+    assert there() is not None
+    assert called(looked_up)(fixed, 1 << 10) == 5
+    del fixed
+    gc.collect()
+    assert there() is None
 
 
 def element(array: Any, place: int) -> int:

@@ -125,16 +125,16 @@ def test_what_a_thread_has_met_is_not_passed_over_by_another_one(
 
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Room for a unit or two, and blocks of a thousand states; returns for each that is filled whether a thread did."""
+    """Room for a unit or two, and blocks of a thousand states; returns for each that is filled whether it is shared."""
     filled: list[bool] = []
     exchange, close = search.Search._exchange, search.Search._close
 
     def exchanged(self: search.Search, *arguments: int) -> None:
-        filled.append(threading.current_thread() is not threading.main_thread())
+        filled.append(self._is_shared)
         exchange(self, *arguments)
 
     def closed(self: search.Search, least: int) -> None:
-        filled.append(threading.current_thread() is not threading.main_thread())
+        filled.append(self._is_shared)
         close(self, least)
 
     monkeypatch.setattr(search, "BLOCK_ROWS", 1000)
@@ -180,7 +180,7 @@ def test_what_threads_have_filled_is_made_into_blocks_in_its_order(
 
     def noted(self: search.Search, block: Any, parts: list[Any]) -> None:
         nonlocal by_threads
-        if threading.current_thread() is not threading.main_thread():
+        if self._is_shared:
             assert at_work[threading.get_ident()].tally[k.PENDING] == 0
             by_threads += 1
         blocks.append((block.base, block.fill, b"".join(piece.tobytes() for piece in block.origins.pieces())))
@@ -214,14 +214,19 @@ def test_nothing_behind_a_block_that_cannot_be_made_becomes_one(
     shared_by: Callable[..., list[int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Memory ends for one block, made by a thread, and is there again for those that others have filled since."""
+    """Memory ends for one block, made beside others, and is there again for those that they have filled since."""
     model = of_safety(MANAGERS + 1)
-    block = Shelf.block
-    left = 0
+    block, into_block = Shelf.block, search.Search._into_block
+    left, is_shared = 0, False
+
+    def noted(self: search.Search, *arguments: Any) -> None:
+        nonlocal is_shared
+        is_shared = self._is_shared
+        into_block(self, *arguments)
 
     def fails(self: Shelf, base: int, parts: list[Any]) -> Any:
         nonlocal left
-        if threading.current_thread() is not threading.main_thread():
+        if is_shared:
             left -= 1
             if left == 0:
                 time.sleep(0.02)  # others fill theirs
@@ -232,6 +237,7 @@ def test_nothing_behind_a_block_that_cannot_be_made_becomes_one(
     found(model, 1)
     expected = rows.copy()
     monkeypatch.setattr(Shelf, "block", fails)
+    monkeypatch.setattr(search.Search, "_into_block", noted)
     shared_by(workers)
     for times in range(1, 9):
         rows.clear()

@@ -274,7 +274,7 @@ def _executor(workers: int) -> Iterator[ThreadPoolExecutor | None]:
     if workers == 1:
         yield None
         return
-    with ThreadPoolExecutor(workers, "explore") as executor:
+    with ThreadPoolExecutor(workers - 1, "explore") as executor:
         yield executor
 
 

@@ -113,7 +113,7 @@ class Search:
     def level(self, executor: ThreadPoolExecutor | None, workers: int, after_batch: Callable[[int], None]) -> None:
         """Expand the last level into the next; `after_batch` gets the number of states still to be expanded.
 
-        `executor` runs up to `workers` threads; there is none for one.
+        `executor` runs up to `workers` threads, but for this one; there is none for one.
         """
         source: list[Block] = self.levels.blocks[-1]
         left = self.levels.count(-1)
@@ -238,10 +238,11 @@ class Search:
             self._end(block, places, answer)
 
     def _together(self, block: Block, at_work: list[list[Place]], executor: ThreadPoolExecutor) -> list[int]:
-        """Have several threads take units; they make blocks of what they have filled."""
+        """Have several threads take units, this one too; they make blocks of what they have filled."""
         self._is_shared = True
-        answers = [executor.submit(self._work, block, places) for places in at_work]
+        answers = [executor.submit(self._work, block, places) for places in at_work[1:]]
         try:
+            own = self._work(block, at_work[0])
             wait(answers)
         except BaseException:
             self.common[k.ENDED] = 1
@@ -250,7 +251,7 @@ class Search:
         finally:
             self._is_shared = False
             self._make_blocks()
-        return [answer.result() for answer in answers]
+        return [own, *(answer.result() for answer in answers)]
 
     def _exchange(self, fill: int, size: int) -> None:
         """Put aside what is kept, until blocks are made, and take other room."""
