@@ -54,7 +54,7 @@ _KERNELS: Final = (
     "settle",
     "run",
 )
-_OF_TABLES: Final = ("queue", "home_of", "next_bucket", "deduplicate")
+_OF_TABLES: Final = ("queue", "home_of", "next_bucket", "sought", "place_in", "deduplicate")
 _WEIGHING: Final = ("weight", "scattered", "fingerprint", "moved")
 _OF_WALKS: Final = ("shuffled", "coprime")
 _PACKING: Final = ("pack_whole", "pack_row", "unpack_whole", "unpack_row", "unpack")

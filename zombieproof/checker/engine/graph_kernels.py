@@ -13,14 +13,13 @@ from typing import Any, Final
 import numpy as np
 
 from zombieproof.checker.engine.fingerprints import FEW_WORDS, WORDS, fingerprint, scattered
-from zombieproof.checker.engine.intrinsics import look_up, prefetch, trailing_zeros
+from zombieproof.checker.engine.intrinsics import prefetch
 from zombieproof.checker.engine.kernels import FAULTS, PROMISE_PARTS, PROMISES, bound_hit, holding
-from zombieproof.checker.engine.looking_up import AHEAD, FULL_BUCKET, NEAR, home_of, next_bucket
+from zombieproof.checker.engine.looking_up import AHEAD, FULL_BUCKET, NEAR, home_of, place_in, sought
 from zombieproof.checker.engine.model import MOST_TASKS
 from zombieproof.checker.engine.places import (
     ACTIVE,
     BASE,
-    BUCKET,
     BYTES,
     DONE,
     FILL,
@@ -150,22 +149,14 @@ def first_back(prints: Any, met: Any, first: Any, degrees: Any, wanted: Any) -> 
         if place + NEAR < nodes:
             prefetch(met, _NONE, home_of(prints[0, first + place + NEAR], width))
         own = prints[0, first + place]
-        bucket = home_of(own, width)
-        there = look_up(met, _NONE, bucket, own)
-        while there == 0:
-            bucket = next_bucket(bucket, width)
-            there = look_up(met, _NONE, bucket, own)
-        met[0, bucket + np.uint64(trailing_zeros(np.uint64(there >> BUCKET)))] = own
+        bucket, seen = sought(met, _NONE, width, own)
+        met[0, place_in(bucket, seen)] = own
         behind = edge + np.int64(degrees[place])
         while edge < behind:
             if edge + AHEAD < edges:
                 prefetch(met, _NONE, home_of(wanted[edge + AHEAD], width))
-            bucket = home_of(wanted[edge], width)
-            there = look_up(met, _NONE, bucket, wanted[edge])
-            while there == 0:
-                bucket = next_bucket(bucket, width)
-                there = look_up(met, _NONE, bucket, wanted[edge])
-            if there & FULL_BUCKET != 0:
+            bucket, seen = sought(met, _NONE, width, wanted[edge])
+            if seen & FULL_BUCKET != 0:
                 return first + place
             edge += 1
     return -1

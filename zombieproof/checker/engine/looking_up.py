@@ -50,6 +50,21 @@ def next_bucket(bucket: Any, width: Any) -> Any:
     return _NONE if bucket == width else bucket
 
 
+def sought(table: Any, region: Any, width: Any, mark: Any) -> Any:
+    """Return the first slot of the bucket that has a fingerprint or a place for it, and what `look_up` says of that."""
+    bucket = home_of(mark, width)
+    seen = look_up(table, region, bucket, mark)
+    while seen == 0:
+        bucket = next_bucket(bucket, width)
+        seen = look_up(table, region, bucket, mark)
+    return bucket, seen
+
+
+def place_in(bucket: Any, seen: Any) -> Any:
+    """Return the slot of a bucket into which goes what `look_up` has not seen there."""
+    return bucket + np.uint64(trailing_zeros(np.uint64(seen >> BUCKET)))
+
+
 def deduplicate(out: Any, table: Any, used: Any, tally: Any, has_turn: Any) -> bool:
     """Mark what is new of the candidates in `order`; False where a region has to grow first.
 
@@ -77,11 +92,7 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any, has_turn: Any) -> b
         candidate = np.uint64(out.order[np.uint64(position)])
         mark = out.prints[candidate]
         region = mark >> REGION_SHIFT
-        bucket = home_of(mark, width)
-        seen = look_up(table, region, bucket, mark)
-        while seen == 0:
-            bucket = next_bucket(bucket, width)
-            seen = look_up(table, region, bucket, mark)
+        bucket, seen = sought(table, region, width, mark)
         if seen & FULL_BUCKET == 0 and not has_turn:
             out.order[np.uint64(left)] = candidate
             left += 1
@@ -89,7 +100,7 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any, has_turn: Any) -> b
             if used[region] >= limit:
                 tally[POSITION] = position
                 return False
-            table[region, bucket + np.uint64(trailing_zeros(np.uint64(seen >> BUCKET)))] = mark
+            table[region, place_in(bucket, seen)] = mark
             used[region] += 1
             out.fresh[candidate] = 1
             tally[FRESH] += 1

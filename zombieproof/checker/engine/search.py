@@ -277,7 +277,7 @@ class Search:
         for place in places:
             if place.tally is None:
                 place.tally = self._tally()
-            place.tally[:] = self._tally()
+            place.tally[:] = self._tally()  # the same array for each batch: where it is has been found out
             place.tally[k.BLOCK] = block.base
         mine, fault, unit = places[0].tally, None, 0
         try:
