@@ -9,7 +9,8 @@ for Stateright, breadth first on one thread; TLA+ for TLC, breadth first with on
 report the number of states that the graph has, or else its row is an error, and so is the exit code. Ours is the
 command as users run it, a whole process with its start, from a warm cache. Two of it at once say what a second core is
 worth where nothing is shared but the machine: no two workers can be expected to do better. Peers are compiled first,
-optimised, and that is not counted. All take turns in each round; medians are printed, with the spread. Bytes of a state
+optimised, and that is not counted. All take turns in each round, ours three of them but on the large graph: the
+shorter a run, the more it differs from the next; medians are printed, with the spread. Bytes of a state
 are those of the whole process at its peak, divided by all states. The protocol itself is only ours: `zombie_takeover`,
 and with ``--large`` the same with bounds that make it many times larger. A last table says what it takes to compile a
 model, with an empty cache. For a first look: ``--managers 7 --rounds 1 --peers``.
@@ -55,6 +56,7 @@ SHIPPED = "zombieproof, as shipped"
 TWO_WORKERS = "zombieproof, --workers 2"
 TWICE = "zombieproof, two at once"
 OURS = SHIPPED, TWO_WORKERS, TWICE
+TURNS = 3
 BASES = SPIN, PLAIN_C, TLC, EARLIER, SHIPPED
 LEAST = "lost=0,doubled=0,doubled_batches=0,late=0,crashes=0"
 _LARGE_GRAPH = f"zombie_takeover, {LARGE}, one round"
@@ -89,13 +91,14 @@ class Spent:
 class Subject:
     """Something that explores. `make` compiles it into a folder and returns the command, `count` reads what it says.
 
-    `at_once`: how many of it run at the same time.
+    `at_once`: how many of it run at the same time; `turns`: how often in each round.
     """
 
     name: str
     make: Callable[[Path], list[str]]
     count: Callable[[str], int]
     at_once: int = 1
+    turns: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,13 +243,13 @@ def tlc(managers: int) -> Subject:
     return Subject(TLC, make, _tlc_states)
 
 
-def ours(name: str, scenario: str, bounds: str, *options: str, at_once: int = 1) -> Subject:
+def ours(name: str, scenario: str, bounds: str, *options: str, at_once: int = 1, turns: int = 1) -> Subject:
     """The command of this program; it is run once before, with the same compiled model, so that its cache is warm."""
 
     def make(folder: Path) -> list[str]:
         return _warmed([sys.executable, "-c", PROGRAM], scenario, bounds, options, folder)
 
-    return Subject(name, make, _ours, at_once)
+    return Subject(name, make, _ours, at_once, turns)
 
 
 def as_it_was(directory: Path, scenario: str, bounds: str) -> Subject:
@@ -342,12 +345,12 @@ def on_two_phase_commit(managers: int) -> list[Subject]:
     ]
 
 
-def ours_in_each_way(scenario: str, bounds: str) -> list[Subject]:
+def ours_in_each_way(scenario: str, bounds: str, turns: int = TURNS) -> list[Subject]:
     """Ours on a scenario, with other bounds or its own: as it is, which is with one thread, with two, and two of it."""
     return [
-        ours(SHIPPED, scenario, bounds),
-        ours(TWO_WORKERS, scenario, bounds, "--workers", "2"),
-        ours(TWICE, scenario, bounds, at_once=2),
+        ours(SHIPPED, scenario, bounds, turns=turns),
+        ours(TWO_WORKERS, scenario, bounds, "--workers", "2", turns=turns),
+        ours(TWICE, scenario, bounds, at_once=2, turns=turns),
     ]
 
 
@@ -366,9 +369,10 @@ def measure(subjects: Sequence[Subject], distinct: int | None, rounds: int, fold
             ready[each.name] = each.make(place)
         except Missing as why:
             faults[each.name] = f"missing: {why}"
-    for turn in range(rounds):
+    most = max((each.turns for each in subjects), default=0)
+    for turn in range(rounds * most):
         for number, each in enumerate(subjects):
-            if each.name in faults:
+            if each.name in faults or turn % most >= each.turns:
                 continue
             try:
                 processes = run_at_once(ready[each.name], folder / str(number), each.at_once)
@@ -383,7 +387,7 @@ def measure(subjects: Sequence[Subject], distinct: int | None, rounds: int, fold
             spent = together(processes)
             runs[each.name].append(spent)
             rate = spent.rate((distinct or 0) * each.at_once)
-            print(f"round {turn + 1}: {each.name}: {spent.cpu:.2f} CPU s, {rate:.2f} M/CPU s", flush=True)
+            print(f"round {turn // most + 1}: {each.name}: {spent.cpu:.2f} CPU s, {rate:.2f} M/CPU s", flush=True)
     return [
         Row(each.name, fault=faults[each.name])
         if each.name in faults
@@ -502,9 +506,10 @@ def command_of(asked: argparse.Namespace) -> str:
 
 def page(found: dict[str, list[Row]], command: str, rounds: int, machine: str, earlier: str) -> str:
     """The results as a page; `earlier` says which commit is meant by that, if any."""
+    earlier = earlier and f" {EARLIER}: {earlier}."
     parts = [
         HEAD.format(command=command),
-        f"\n{rounds} rounds, medians. {machine}.{earlier and f' {EARLIER}: {earlier}.'}\n",
+        f"\n{rounds} rounds, ours with {TURNS} turns in each; medians. {machine}.{earlier}\n",
     ]
     parts += [f"\n## {name}\n\n{table_of(name, rows)}" for name, rows in found.items()]
     return "".join(parts)
@@ -543,7 +548,7 @@ def graphs_of(asked: argparse.Namespace) -> Graphs:
         on_takeover = [*ours_in_each_way("zombie_takeover", ""), *before("zombie_takeover", "")]
         graphs["zombie_takeover"] = (on_takeover, TAKEOVER)
     if asked.large:
-        on_large = [*ours_in_each_way("zombie_takeover", LARGE), *before("zombie_takeover", LARGE)]
+        on_large = [*ours_in_each_way("zombie_takeover", LARGE, turns=1), *before("zombie_takeover", LARGE)]
         graphs[_LARGE_GRAPH] = (on_large, None)
     if not asked.peers:
         graphs[_COMPILING] = (compiling(asked.earlier), None)

@@ -53,6 +53,17 @@ def test_two_at_once_are_measured_together(tmp_path: Path) -> None:
     assert [(row.fault, row.distinct) for row in rows] == [("", 1_568), ("", 2 * 1_568)]
 
 
+def test_who_has_more_turns_in_a_round_takes_them_in_turns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def subject(name: str, turns: int) -> engine.Subject:
+        return engine.Subject(name, lambda _: ["echo", "7"], int, turns=turns)
+
+    rows = engine.measure([subject("once", 1), subject("twice", 2), subject("too", 2)], 7, 2, tmp_path)
+    assert [(row.fault, len(row.runs)) for row in rows] == [("", 2), ("", 4), ("", 4)]
+    order = [line.split(": ")[:2] for line in capsys.readouterr().out.splitlines()]
+    one_round = ["once", "twice", "too", "twice", "too"]
+    assert order == [[f"round {number}", name] for number in (1, 2) for name in one_round]
+
+
 ALTERNATE = """
 import os, sys
 try:
