@@ -19,6 +19,7 @@ from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.identity import Found, identity
 from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.native import Code
 from zombieproof.checker.engine.sources import plain_function
 from zombieproof.checker.scenarios import SCENARIOS
 
@@ -222,17 +223,25 @@ def test_notes_do_not_pile_up(kept: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_was_not_used_for_longest_goes_when_there_is_no_more_room(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And that is counted in bytes: a large model is not pushed out by small ones."""
+    """And that is counted in bytes: a large model is not pushed out by small ones. Who only takes removes nothing."""
+
+    def keep(key: str) -> None:
+        folder = cache.folder_of(key)
+        assert folder
+        cache.Kept(folder, "one").keep((), Code("one", gives=True, needs=(), content=b"", spreading=b""))
+
     monkeypatch.setattr(cache, "_KEPT_BYTES", 5000)
     for age, (key, size) in enumerate({"a": 3000, "b": 100, "c": 4000, "d": 0}.items()):
         (kept / (key * 64)).mkdir()
         (kept / (key * 64) / "code").write_bytes(bytes(size))
         os.utime(kept / (key * 64), (1000 - age, 1000 - age))
+    assert cache.folder_of("a" * 64)
+    assert {one.name[0] for one in kept.iterdir()} == set("abcd")
     for number in range(9):
-        assert cache.folder_of(f"{number}" * 64)
+        keep(f"{number}" * 64)
     assert {one.name[0] for one in kept.iterdir()} == {"a", "b", *"012345678"}
     monkeypatch.setattr(cache, "_KEPT_FOLDERS", 10)
-    assert cache.folder_of("b" * 64)
+    keep("b" * 64)
     assert {one.name[0] for one in kept.iterdir()} == {"b", *"012345678"}
 
 

@@ -106,7 +106,6 @@ def folder_of(key: str) -> Path | None:
     except OSError as error:
         _note(folder, error)
         return None
-    _forget(folder)
     return folder / key
 
 
@@ -171,6 +170,7 @@ class Kept:
         try:
             self._clear_up()
             _write(file, _FORMAT + _seal(file.name, content) + content)
+            _forget(self._folder.parent)
         except OSError as error:
             _note(self._folder.parent, error)
 

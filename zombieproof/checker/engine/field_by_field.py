@@ -6,45 +6,57 @@ To ask again for each object which fields there are takes five to ten times as l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from zombieproof.checker.engine.layout import Layout, Member
 
 
-@dataclass(frozen=True, slots=True)
 class Functions:
-    """What is done with the objects of a layout.
+    """What is done with the objects of a layout; each function is written out when it is first needed.
 
-    Attributes:
-        collect: (object, list) -> the leaves are appended; `other_length` is called for a list of another length.
-        build: (leaves, first) -> a new object of the leaves from `first` on.
-        copy: (object) -> a new object with the same leaves.
-        is_same: (object, object) -> whether they have the same leaves; integers are compared first.
+    The functions of the records in it are called. `other_length` is called for a list of another length than the
+    layout's, by `collect` alone.
     """
 
-    collect: Callable[[Any, list[int]], None]
-    build: Callable[[Sequence[int], int], Any]
-    copy: Callable[[Any], Any]
-    is_same: Callable[[Any, Any], bool]
+    def __init__(self, layout: Layout, other_length: Callable[[Member, int], None]) -> None:
+        self._layout = layout
+        self._scope: dict[str, Any] = {
+            "cls": layout.record,
+            "new": object.__new__,
+            "put": object.__setattr__,
+            "members": layout.members,
+            "other_length": other_length,
+        }
+        for number, member in enumerate(layout.members):
+            if not isinstance(member.element, str):
+                self._scope[f"of{number}"] = member.element.functions
 
+    @cached_property
+    def collect(self) -> Callable[[Any, list[int]], None]:
+        """(object, list) -> the leaves are appended."""
+        return self._function("collect", _collect(self._layout))
 
-def written_out(layout: Layout, other_length: Callable[[Member, int], None]) -> Functions:
-    """Return the functions of a layout; those of the records in it are called."""
-    scope: dict[str, Any] = {
-        "cls": layout.record,
-        "new": object.__new__,
-        "put": object.__setattr__,
-        "members": layout.members,
-        "other_length": other_length,
-    }
-    for number, member in enumerate(layout.members):
-        if not isinstance(member.element, str):
-            scope[f"of{number}"] = member.element.functions
-    lines = [*_collect(layout), *_build(layout), *_copy(layout), *_is_same(layout)]
-    exec("\n".join(lines), scope)  # noqa: S102  # the text is made of the lines below, and of names of fields
-    return Functions(scope["collect"], scope["build"], scope["copy"], scope["is_same"])
+    @cached_property
+    def build(self) -> Callable[[Sequence[int], int], Any]:
+        """(leaves, first) -> a new object of the leaves from `first` on."""
+        return self._function("build", _build(self._layout))
+
+    @cached_property
+    def copy(self) -> Callable[[Any], Any]:
+        """(object) -> a new object with the same leaves."""
+        return self._function("copy", _copy(self._layout))
+
+    @cached_property
+    def is_same(self) -> Callable[[Any, Any], bool]:
+        """(object, object) -> whether they have the same leaves; integers are compared first."""
+        return self._function("is_same", _is_same(self._layout))
+
+    def _function(self, name: str, lines: list[str]) -> Callable[..., Any]:
+        exec("\n".join(lines), self._scope)  # noqa: S102  # the text is made of the lines below, and of names of fields
+        written: Callable[..., Any] = self._scope[name]
+        return written
 
 
 def _collect(layout: Layout) -> list[str]:

@@ -25,7 +25,9 @@ from zombieproof.checker.engine.sources import plain_function
 
 _NAME: Final = re.compile(r"\w+")
 _DEEPEST: Final = 6
-_PLAIN: Final = (bool, int, str, bytes, float, types.NoneType, types.EllipsisType)
+_PLAIN: Final = frozenset(
+    (bool, int, str, bytes, float, types.NoneType, types.EllipsisType, types.MemberDescriptorType)
+)
 
 
 class Unsaid(Exception):
@@ -65,6 +67,7 @@ class Found:
         self.files: set[str] = set()
         self._left: list[types.FunctionType] = []
         self._enums: dict[type, str] = {}
+        self._heads: dict[type, tuple[str, ...]] = {}
 
     def follow(self, function: types.FunctionType) -> str:
         """Note a function, whose content is said later; return its name."""
@@ -87,32 +90,33 @@ class Found:
         self.files.add(code.co_filename)
         self.codes.append(_code(code))
         annotations = {name: str(value) for name, value in function.__annotations__.items()}
-        names = {*code.co_names, *_NAME.findall(" ".join(annotations.values()))}
+        found = {*code.co_names, *_NAME.findall(" ".join(annotations.values()))}
         scope: Mapping[str, Any] = function.__globals__
         if code.co_freevars:
             closed = zip(code.co_freevars, function.__closure__ or (), strict=True)
             scope = {**scope, **{name: cell.cell_contents for name, cell in closed}}
-            names.update(code.co_freevars)
+            found.update(code.co_freevars)
+        names = sorted(found)
         return repr(
             (
                 f"{function.__module__}.{function.__qualname__}",
                 annotations,
                 self._value(function.__defaults__, names, 0),
                 self._value(function.__kwdefaults__, names, 0),
-                [(name, self._value(scope[name], names, 0)) for name in sorted(names) if name in scope],
+                [(name, self._value(scope[name], names, 0)) for name in names if name in scope],
             )
         )
 
-    def _value(self, value: Any, names: set[str], depth: int) -> Any:
+    def _value(self, value: Any, names: list[str], depth: int) -> Any:
         """What a name stands for; of modules, classes and objects what may be meant: what has one of `names`."""
         if depth > _DEEPEST:
             raise Unsaid
+        if type(value) in _PLAIN:  # as most are
+            return value
         if isinstance(value, types.FunctionType) and not hasattr(value, "__wrapped__"):
             return self.follow(value)
         if isinstance(value, enum.Enum):
             return repr(value)
-        if isinstance(value, _PLAIN) or type(value) is types.MemberDescriptorType:
-            return value
         if isinstance(value, tuple | list):
             return type(value).__name__, [self._value(each, names, depth + 1) for each in value]
         if isinstance(value, set | frozenset):
@@ -137,24 +141,28 @@ class Found:
             raise Unsaid(shown)
         return shown
 
-    def _class(self, cls: type, names: set[str], depth: int) -> Any:
+    def _class(self, cls: type, names: list[str], depth: int) -> Any:
         if cls in self._enums:
             return self._enums[cls]
-        file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-        if isinstance(file, str):
-            self.files.add(file)
+        said = self._heads.get(cls) or self._met(cls)
         if issubclass(cls, enum.Enum):
-            self._enums[cls] = f"{cls.__module__}.{cls.__qualname__}, enumeration {len(self._enums)}"
-            bases = [each.__qualname__ for each in cls.__mro__]
-            return self._enums[cls], bases, [repr(each) for each in cls]
-        said = [f"{cls.__module__}.{cls.__qualname__}", *[each.__qualname__ for each in cls.__mro__]]
+            self._enums[cls] = f"{said[0]}, enumeration {len(self._enums)}"
+            return self._enums[cls], said[1:], [repr(each) for each in cls]
         if hasattr(cls, "_fields"):
             fields = cls._fields, getattr(cls, "_field_defaults", {})
             return said, self._value(fields, names, depth + 1), self._attributes(vars(cls), names, depth)
         return said, self._attributes(vars(cls), names, depth)
 
-    def _attributes(self, scope: Mapping[str, Any], names: set[str], depth: int) -> list[Any]:
-        return [(name, self._value(scope[name], names, depth + 1)) for name in sorted(names) if name in scope]
+    def _met(self, cls: type) -> tuple[str, ...]:
+        """Note the file of a class that is met for the first time; return its name, and those of its bases."""
+        file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+        if isinstance(file, str):
+            self.files.add(file)
+        self._heads[cls] = f"{cls.__module__}.{cls.__qualname__}", *(each.__qualname__ for each in cls.__mro__)
+        return self._heads[cls]
+
+    def _attributes(self, scope: Mapping[str, Any], names: list[str], depth: int) -> list[Any]:
+        return [(name, self._value(scope[name], names, depth + 1)) for name in names if name in scope]
 
 
 _WITHOUT_REFERENCES: Final = 2

@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 
-from zombieproof.checker.engine.field_by_field import Functions, written_out
+from zombieproof.checker.engine.field_by_field import Functions
 from zombieproof.model.fields import WIDTHS
 
 Record = TypeVar("Record")
@@ -134,8 +134,8 @@ class Layout:
 
     @functools.cached_property
     def functions(self) -> Functions:
-        """What is done with its objects, written out when it is first needed."""
-        return written_out(self, self._refuse_length)
+        """What is done with its objects."""
+        return Functions(self, self._refuse_length)
 
     def _refuse_length(self, member: Member, length: int) -> NoReturn:
         raise LayoutError(
