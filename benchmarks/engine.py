@@ -56,8 +56,9 @@ SHIPPED = "zombieproof, as shipped"
 TWO_WORKERS = "zombieproof, --workers 2"
 TWICE = "zombieproof, two at once"
 OURS = SHIPPED, TWO_WORKERS, TWICE
-TURNS = 3
 BASES = SPIN, PLAIN_C, TLC, EARLIER, SHIPPED
+TURNS = 3
+"""How often ours is run in each round, on graphs that take it seconds."""
 LEAST = "lost=0,doubled=0,doubled_batches=0,late=0,crashes=0"
 _LARGE_GRAPH = f"zombie_takeover, {LARGE}, one round"
 _COMPILING = "Compiling the model of zombie_takeover"

@@ -191,3 +191,13 @@ def steps_of(result: Result) -> int:
 def test_there_are_nine_small_scopes_to_reduce() -> None:
     assert len(REDUCIBLE) >= 9
     assert set(REDUCIBLE) <= set(SCENARIOS)
+
+
+@pytest.mark.parametrize("name", ["late_verification", pytest.param("zombie_takeover", marks=pytest.mark.slow)])
+def test_a_state_of_the_protocol_takes_eighty_bytes_at_most_while_it_waits_and_sixteen_behind(name: str) -> None:
+    """The second where there are so many that the table is no longer as large as it begins."""
+    scenario = SCENARIOS[name]
+    setup = scenario.setup(scenario.own_rules(), scenario.bounds)
+    result = explore(scenario.model(scenario.bounds), setup, promises=scenario.kept)
+    assert 8 < result.frontier_bytes <= 80
+    assert result.distinct < 1_000_000 or result.bytes_per_state <= 16
