@@ -75,15 +75,21 @@ class DataDirectory:
         topic = partition[0]
         topic_id = self.metadata.topic_ids[topic]
         if topic_id not in self._kept:
-            # A folder of which nobody knows would be in the way of the next topic of that name.
-            self._keep_next_id(self.metadata.producer_ids.next_id)
+            # A folder of which nobody knows would be in the way of the next topic of that name, and that of a topic
+            # with this name which was deleted just now is in the way of this one. Once there is a topic of this name,
+            # nobody can tell what groups have committed of the one before: that it is void is on the disk first.
+            if topic in self.metadata.deleted_names:
+                for each in self.logs.values():
+                    each.sync_written()
+                self.metadata.deleted_names.discard(topic)
+            self.save()
         return self.logs[node].open_store(partition, topic_id, self.metadata.config_of(topic))
 
     def save(self) -> None:
         """What the cluster knows of itself is on the disk, and folders of topics that are gone go."""
         self._keep_next_id(self.metadata.producer_ids.next_id)
         for each in self.logs.values():
-            each.keep_only(self.metadata.partitions)
+            each.keep_only(self.metadata.topic_ids)
 
     def _keep_next_id(self, next_id: int) -> None:
         """No block of producer ids is handed out before the disk knows that it is."""
@@ -103,6 +109,7 @@ class DataDirectory:
         """
         for each in self.logs.values():
             each.close()
+        self.metadata.deleted_names.clear()
         self.save()
 
 

@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
+from zombieproof.formats.topics import UnnamedTopic
 from zombieproof.messages.schema import Entity
 
 NO_ID = UUID(int=0)
-NO_NAME = "?"
-"""What the name of a topic begins with of which only an id is known, that is of no topic. No name of Kafka has it."""
-
 
 NAMES = ("name", "topic", "topic_name")
 """What messages call the name of a topic."""
@@ -45,8 +43,8 @@ class TopicNames:
 
     def topic(self, topic: str) -> Mapping[str, Any]:
         """Name and id; a topic that was named by an id of none has that id again."""
-        if topic.startswith(NO_NAME):
-            return {"name": "", "topic": "", "topic_name": "", "topic_id": UUID(topic.removeprefix(NO_NAME))}
+        if isinstance(topic, UnnamedTopic):
+            return {"name": "", "topic": "", "topic_name": "", "topic_id": topic.id}
         return {"name": topic, "topic": topic, "topic_name": topic, "topic_id": self.ids.get(topic, NO_ID)}
 
     def topic_of(self, row: Any) -> str:
@@ -55,7 +53,7 @@ class TopicNames:
         if name or not hasattr(row, "topic_id"):
             return str(name or "")
         topic_id = row.topic_id or NO_ID
-        return self.names.get(topic_id) or f"{NO_NAME}{topic_id}"
+        return self.names.get(topic_id) or UnnamedTopic.of(topic_id)
 
     def sent(self, entity: Entity, value: Any) -> Any:
         """Itself."""

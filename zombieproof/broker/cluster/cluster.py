@@ -298,7 +298,7 @@ class Cluster:
 
     def _follow(self, changes: Changes) -> None:
         """What a request has changed of the topics is so in all brokers."""
-        self._remove(changes.deleted)
+        self._remove(changes)
         self._add([each for each in changes.created if self.metadata.exists(each)])
         for topic in changes.configured:
             self._configure(topic)
@@ -335,13 +335,16 @@ class Cluster:
         self.journal.caused("access", entries=sorted(list(entry) for entry in given))
         self.access.set_entries(given)
 
-    def _remove(self, partitions: list[TopicPartition]) -> None:
-        """Topics were deleted: no broker has anything of them any more."""
+    def _remove(self, changes: Changes) -> None:
+        """Topics were deleted: no broker has anything of them any more, and then whoever waits for them looks again."""
+        partitions = changes.deleted
         gone = set(partitions)
         for each in [known for known in self.stores if known[1] in gone]:
             del self.stores[each]
-        for broker in list(self.brokers.values()) if partitions else ():
-            broker.remove_replicas(partitions)
+        brokers = list(self.brokers.values()) if partitions else []
+        held = [broker.remove_replicas(partitions) for broker in brokers]
+        for broker, theirs in zip(brokers, held, strict=True):
+            broker.forget(partitions, changes.deleted_topics, theirs)
             self.replication.replicate(broker)
 
     def raise_log_start(self, node: int, partition: TopicPartition, offset: int) -> None:

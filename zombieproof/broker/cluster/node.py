@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from zombieproof.broker.authorization.access_list import AccessList
 from zombieproof.broker.authorization.door import Door
@@ -190,12 +191,25 @@ class Broker:
             replica.high_watermark = replica.high_watermark
         self.partitions.replicas[partition] = replica
 
-    def remove_replicas(self, partitions: list[TopicPartition]) -> None:
-        """These partitions were deleted: who waits for them is told so, and groups forget what they read of them."""
-        for partition in partitions:
-            if self.partitions.replicas.pop(partition, None) is not None:
-                self.desk.changed(partition)
+    def remove_replicas(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """Drop the replicas of deleted partitions; returned are the partitions that this broker had."""
+        return [each for each in partitions if self.partitions.replicas.pop(each, None) is not None]
+
+    def forget(
+        self, partitions: list[TopicPartition], topic_ids: Mapping[str, UUID], held: list[TopicPartition]
+    ) -> None:
+        """Topics were deleted: end what waits at their partitions, and let the groups forget them.
+
+        No broker may have a replica of them any more: what waits at one partition looks at others too.
+
+        Args:
+            topic_ids: the ids that the topics had, by name.
+            held: the partitions of which this broker had a replica.
+        """
+        for partition in held:
+            self.desk.changed(partition)
         self.groups.deletions.forget_partitions(partitions)
+        self.groups.forget_topics(topic_ids)
 
     def take_over(self, partition: TopicPartition) -> None:
         """Lead `partition` from now on, under the leader epoch that the metadata has."""
@@ -439,6 +453,7 @@ class Broker:
             self.transactions.carry_out(self.coordinator.finish_loading(number, epoch, replica.log.read()))
         elif lookup.installs(epoch, replica.leader_epoch):
             self.members.carry_out(self.groups.load(number, replica))
+            self.groups.deletions.forget_left_over(number)
 
 
 Handler = Callable[[Broker, int, Any], None]

@@ -103,6 +103,16 @@ class Deletions:
             if tombstones:
                 store.write(tombstones, self._clock.now_ms())
 
+    def forget_left_over(self, partition: int) -> None:
+        """Forget the offsets of deleted topics that a crash has kept in the log of this partition."""
+        store, gone = self._stores.store(partition), self._metadata.deleted_names
+        if store is None or not gone:
+            return
+        keys = (key for name in store.groups for key in store.offsets.keys(name) if key.topic in gone)
+        tombstones = tuple(Record(key, None) for key in keys if self._metadata.count(key.topic) == 0)
+        if tombstones:
+            store.write(tombstones, self._clock.now_ms())
+
     def expire_offsets(self) -> None:
         """One sweep: offsets that nobody reads go when they are old, and groups without members and offsets go."""
         for store in self._stores.all():

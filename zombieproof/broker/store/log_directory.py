@@ -7,7 +7,7 @@ checkpoint of recovery points, which may be behind and is never before.
 Source: ``LogManager.java``, ``MetaProperties.java``, ``PartitionMetadata.java``.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -90,6 +90,7 @@ class LogDirectory:
         self._dirty: dict[SegmentLog, None] = {}
         self._checkpointed_ms = 0
         self.logs: dict[TopicPartition, SegmentLog] = {}
+        self._topic_ids: dict[TopicPartition, UUID] = {}
         self.cleaner = LogCleaner(self.logs, clock)
         self.discarded = DiscardedFolders(disk, path, clock)
         disk.make_directory(path)
@@ -130,16 +131,17 @@ class LogDirectory:
         )
         log.open(start, synced, was_clean=self.was_clean)
         log.cleaned_offset = None if is_new else self._cleaned_offsets.get(partition)
-        self.logs[partition] = log
+        self.logs[partition], self._topic_ids[partition] = log, topic_id
         return Store(log, SnapshotFiles(self.disk, directory, log.fail))
 
     # ---------------------------------------------------------------- topics that are deleted
 
-    def keep_only(self, partitions: Container[TopicPartition]) -> None:
-        """The folders of all others are renamed, to be removed later: nobody takes them for logs any more."""
-        gone = [partition for partition in self.logs if partition not in partitions]
+    def keep_only(self, topic_ids: Mapping[str, UUID]) -> None:
+        """Rename the folders of topics without one of these names and ids: they are no logs any more, and go later."""
+        gone = [each for each in self.logs if topic_ids.get(each[0]) != self._topic_ids[each]]
         for partition in gone:
             log = self.logs.pop(partition)
+            del self._topic_ids[partition]
             self._dirty.pop(log, None)
             self.discarded.add(log.directory, log.config.file_delete_delay_ms)
         if gone:
@@ -178,6 +180,16 @@ class LogDirectory:
         parts = [(log, *log.unsynced()) for log in self._dirty if log.failure is None]
         self._dirty.clear()
         return Syncing(self.disk, parts)
+
+    def sync_written(self) -> None:
+        """Sync what was written so far, in the middle of a turn. It counts as durable when the turn is synced."""
+        if self.durability is Durability.FSYNC:
+            for log in [each for each in self._dirty if each.failure is None]:
+                _, files, names = log.unsynced()
+                try:
+                    log.sync(files, names)
+                except OSError as error:
+                    log.fail(error)
 
     def partition_of(self, log: SegmentLog) -> TopicPartition:
         """Whose log it is."""

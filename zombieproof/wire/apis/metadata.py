@@ -14,12 +14,12 @@ from uuid import UUID
 
 from zombieproof.broker.cluster.metadata import NOBODY
 from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
+from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition, UnnamedTopic
 from zombieproof.messages.partitions import DescribeTopics, TopicsDescribed
 from zombieproof.model.access import ResourceType
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.wire.api import Around, Values, api_of_messages
-from zombieproof.wire.names import NO_ID, NO_NAME, Names
+from zombieproof.wire.names import NO_ID, Names
 
 ALL_BY_EMPTY_UNTIL = 0
 IDS_SINCE = 12
@@ -97,8 +97,8 @@ def _topic(name: str, error: int, around: Around, entity: Any) -> Values:
     names, wants = around.names.topic(name), getattr(entity, "include_topic_authorized_operations", False)
     return {
         **names,
-        "name": None if name.startswith(NO_NAME) else name,
-        "topic_id": names["topic_id"] if error in TOLD_BY_ID or name.startswith(NO_NAME) else NO_ID,
+        "name": None if isinstance(name, UnnamedTopic) else name,
+        "topic_id": names["topic_id"] if error in TOLD_BY_ID or isinstance(name, UnnamedTopic) else NO_ID,
         "error_code": error,
         "is_internal": name in INTERNAL_TOPICS,
         "partitions": [partition_of(partition, around) for partition in partitions],
