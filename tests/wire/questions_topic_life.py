@@ -180,7 +180,9 @@ class World:
         )
         found = answer["topics"][0]["topic_id"]
         self.ids[topic] = found
-        self._seen[found] = f"id {1 + sum(each.startswith(f'id ') and each.endswith(topic) for each in self._seen.values())} of {topic}"
+        self._seen[found] = (
+            f"id {1 + sum(each.startswith('id ') and each.endswith(topic) for each in self._seen.values())} of {topic}"
+        )
 
     def delete(self, topic: str) -> int:
         """Delete a topic, and wait until the broker has forgotten it."""
@@ -275,9 +277,7 @@ class Member:
         """One heartbeat; `follows`: the member has what it is told from then on."""
         joins = self.epoch == 0
         owned = list(self.owned.items()) if says_owned or joins else None
-        answer = beat(
-            self.world, self.group, self.name, self.epoch, topics=self.topics if joins else None, owned=owned
-        )
+        answer = beat(self.world, self.group, self.name, self.epoch, topics=self.topics if joins else None, owned=owned)
         if answer["error_code"] == 0:
             self.epoch = answer["member_epoch"]
         if follows and answer["assignment"] is not None:
@@ -396,8 +396,9 @@ def waiting_fetches(world: World) -> Told:
         yield f"Fetch {version} that waited", world.lines[0].wait()
         yield f"Fetch {version} afterwards", world.ask(ApiKey.FETCH, version, values)
         world.create(topic)
-        yield f"Fetch {version} of the old one when there is another", world.ask(
-            ApiKey.FETCH, version, {**values, "max_wait": 100}
+        yield (
+            f"Fetch {version} of the old one when there is another",
+            world.ask(ApiKey.FETCH, version, {**values, "max_wait": 100}),
         )
 
 
@@ -553,40 +554,41 @@ def _latest(topic: str) -> Values:
 
 def illegal_names(world: World) -> Told:
     """A topic that begins with "?", asked for by every API that names topics."""
+    group = world.named(f"{world.prefix}simple", "group")
+    world.create("e", 1)
+    coordinator(world, group, 0)
+    row = {
+        "partition_index": 0,
+        "committed_offset": 0,
+        "committed_leader_epoch": NONE,
+        "committed_metadata": "",
+    }
+
+    def commit(topic: str) -> Values:
+        return {
+            "group_id": group,
+            "generation_id_or_member_epoch": NONE,
+            "member_id": "",
+            "group_instance_id": None,
+            "topics": [{"name": topic, "partitions": [row]}],
+        }
+
+    yield "OffsetCommit 9", world.ask(ApiKey.OFFSET_COMMIT, 9, commit(f"{world.prefix}e"))
     for topic in ("?x", f"?{NO_ID}"):
-        row = {"name": topic, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
-        yield f"CreateTopics {topic}", world.ask(
-            ApiKey.CREATE_TOPICS, 5, {"topics": [row], "timeout": 5000, "validate_only": False}
+        new = {"name": topic, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+        yield (
+            f"CreateTopics {topic}",
+            world.ask(ApiKey.CREATE_TOPICS, 5, {"topics": [new], "timeout": 5000, "validate_only": False}),
         )
-        yield f"Metadata 4 {topic}", world.ask(
-            ApiKey.METADATA, 4, {"topics": [{"name": topic}], "allow_auto_topic_creation": True}
+        yield (
+            f"Metadata 4 {topic}",
+            world.ask(ApiKey.METADATA, 4, {"topics": [{"name": topic}], "allow_auto_topic_creation": True}),
         )
         yield f"DeleteTopics 5 {topic}", world.ask(ApiKey.DELETE_TOPICS, 5, {"topic_names": [topic], "timeout": 5000})
         rows = [{"name": topic, "topic_id": NO_ID}]
         yield f"DeleteTopics 6 {topic}", world.ask(ApiKey.DELETE_TOPICS, 6, {"topics": rows, "timeout": 5000})
         yield f"ListOffsets 7 {topic}", world.ask(ApiKey.LIST_OFFSETS, 7, _latest(topic))
-        group = f"{world.prefix}simple"
-        world.named(group, "group")
-        commit = {
-            "group_id": group,
-            "generation_id_or_member_epoch": NONE,
-            "member_id": "",
-            "group_instance_id": None,
-            "topics": [
-                {
-                    "name": topic,
-                    "partitions": [
-                        {
-                            "partition_index": 0,
-                            "committed_offset": 0,
-                            "committed_leader_epoch": NONE,
-                            "committed_metadata": "",
-                        }
-                    ],
-                }
-            ],
-        }
-        yield f"OffsetCommit 9 {topic}", world.ask(ApiKey.OFFSET_COMMIT, 9, commit)
+        yield f"OffsetCommit 9 {topic}", world.ask(ApiKey.OFFSET_COMMIT, 9, commit(topic))
         asked = {
             "groups": [
                 {
@@ -608,6 +610,64 @@ def illegal_names(world: World) -> Told:
         yield f"DeleteRecords 2 {topic}", world.ask(ApiKey.DELETE_RECORDS, 2, records)
 
 
+# ---------------------------------------------------------------- topics by id
+
+
+def topics_by_id(world: World) -> Told:
+    """Requests name a topic by its id when it is there, when it is gone, and when there is another of its name."""
+    group = world.named(f"{world.prefix}by-id", "group")
+    coordinator(world, group, 0)
+    world.create("i", 1)
+    known = UUID(world.ids["i"])
+
+    def ask_all() -> Told:
+        partitions = [{"index": 0, "records": write_batch(Batch(records=(Record(None, b"v"),), timestamp_ms=1))}]
+        produce = {
+            "transactional_id": None,
+            "acks": NONE,
+            "timeout": 5000,
+            "topic_data": [{"topic_id": known, "partition_data": partitions}],
+        }
+        yield "Produce 13", world.ask(ApiKey.PRODUCE, 13, produce)
+        offset = {
+            "partition_index": 0,
+            "committed_offset": 0,
+            "committed_leader_epoch": NONE,
+            "committed_metadata": "",
+        }
+        commit = {
+            "group_id": group,
+            "generation_id_or_member_epoch": NONE,
+            "member_id": "",
+            "group_instance_id": None,
+            "topics": [{"topic_id": known, "partitions": [offset]}],
+        }
+        yield "OffsetCommit 10", world.ask(ApiKey.OFFSET_COMMIT, 10, commit)
+        rows = [{"topic_id": known, "partition_indexes": [0]}]
+        fetch = {
+            "groups": [{"group_id": group, "member_id": None, "member_epoch": NONE, "topics": rows}],
+            "require_stable": False,
+        }
+        yield "OffsetFetch 10", world.ask(ApiKey.OFFSET_FETCH, 10, fetch)
+        metadata = {
+            "topics": [{"topic_id": known, "name": None}],
+            "allow_auto_topic_creation": False,
+            "include_topic_authorized_operations": False,
+        }
+        yield "Metadata 12", world.ask(ApiKey.METADATA, 12, metadata)
+
+    yield from ((f"{label}, there", answer) for label, answer in ask_all())
+    by_id = {"topics": [{"name": None, "topic_id": known}], "timeout": 5000}
+    yield "DeleteTopics 6 by id", world.ask(ApiKey.DELETE_TOPICS, 6, by_id)
+    world.rest(0.6)
+    yield "DeleteTopics 6 by id again", world.ask(ApiKey.DELETE_TOPICS, 6, by_id)
+    yield from ((f"{label}, gone", answer) for label, answer in ask_all())
+    world.create("i", 1)
+    yield from ((f"{label}, another", answer) for label, answer in ask_all())
+    by_name = {"topics": [{"name": f"{world.prefix}i", "topic_id": NO_ID}], "timeout": 5000}
+    yield "DeleteTopics 6 by name", world.ask(ApiKey.DELETE_TOPICS, 6, by_name)
+
+
 ACTS: Mapping[str, Callable[[World], Told]] = {
     "a member, and one of its topics is deleted": lambda world: member_of_a_deleted_topic(world, recreated=False),
     "a member, and one of its topics is deleted and created again": lambda world: member_of_a_deleted_topic(
@@ -619,5 +679,6 @@ ACTS: Mapping[str, Callable[[World], Told]] = {
     "committed offsets": offsets_of_a_deleted_topic,
     "a transaction that commits": lambda world: transaction_over_a_deleted_topic(world, committed=True),
     "a transaction that aborts": lambda world: transaction_over_a_deleted_topic(world, committed=False),
+    "topics by id": topics_by_id,
     "names that are not legal": illegal_names,
 }

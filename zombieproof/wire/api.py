@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from zombieproof.broker.authorization.access_list import AccessList, Entry
 from zombieproof.broker.authorization.may import May, everything, may_on_cluster
@@ -79,6 +80,15 @@ class Around:
         """The same, for somebody who asks."""
         other = copy(self)
         other.may, other.access, other.set_access = may, access, set_access
+        return other
+
+    def with_said(self, said: Mapping[str, UUID]) -> "Around":
+        """The same, for the answer to a request that has named topics by these ids."""
+        names = self.names.with_said(said) if said else self.names
+        if names is self.names:
+            return self
+        other = copy(self)
+        other.names = names
         return other
 
     def operations(self, resource: ResourceType, name: str) -> int:

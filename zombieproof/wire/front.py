@@ -7,10 +7,11 @@ Source: ``SocketServer.scala``, ``RequestContext.java``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from struct import Struct
 from typing import Any
+from uuid import UUID
 
 from zombieproof.broker.authorization.principals import ANONYMOUS, Principal
 from zombieproof.broker.cluster.cluster import Cluster
@@ -25,6 +26,7 @@ from zombieproof.wire.counts import checked
 from zombieproof.wire.entities import entity_class, name_of, read
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import SIZE, Header, behind_tags, read_header
+from zombieproof.wire.names import NamesOfARequest
 from zombieproof.wire.writing import NO_TAGS, Writer
 
 BEGIN_OF_ANSWER = Struct(">ii")
@@ -35,7 +37,8 @@ BEGIN_OF_ANSWER = Struct(">ii")
 class Asked:
     """A request of a connection: its header, its fields, and the messages of ours that it is; none: ask nobody.
 
-    `data`: the answer, where it is known already; `ends`: the connection ends with it, or without one.
+    `data`: the answer, where it is known already; `ends`: the connection ends with it, or without one. `said`: the ids
+    by which it has named topics.
     """
 
     header: Header
@@ -43,6 +46,7 @@ class Asked:
     messages: tuple[Request, ...]
     data: bytes | None = None
     ends: bool = False
+    said: Mapping[str, UUID] = field(default_factory=dict)
 
     @property
     def api(self) -> ApiKey:
@@ -88,12 +92,13 @@ class Front:
         if header.api_key == ApiKey.API_VERSIONS:
             return Asked(header, self._api_versions(header, frame), ())
         api = self._api(header)
-        entity = self._entity(api, header, frame)
+        entity, names = self._entity(api, header, frame), NamesOfARequest(self._around.names)
         try:
-            messages = WIRE_APIS[api].to_messages(entity, header.version, self._around.names)
+            messages = WIRE_APIS[api].to_messages(entity, header.version, names)
         except ValueError as error:
             raise Malformed(f"{name_of(api)} {header.version}: {error}") from error
-        return Asked(header, entity, tuple([_named(each, header.client_id or "", host) for each in messages]))
+        named = tuple([_named(each, header.client_id or "", host) for each in messages])
+        return Asked(header, entity, named, said=names.said)
 
     def _api(self, header: Header) -> ApiKey:
         known = _BY_NUMBER.get(header.api_key)
@@ -128,6 +133,7 @@ class Front:
         access, around = self._cluster.access, self._around
         if access is not None:
             around = around.of(partial(access.may, who or ANONYMOUS), access, self._cluster.set_access)
+        around = around.with_said(asked.said)
         return self.told(asked, WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, around))
 
     @staticmethod

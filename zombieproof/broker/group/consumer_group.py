@@ -148,7 +148,7 @@ class ConsumerGroup:
         for member in self.members.values():
             member.forget_topics(gone)
         if self.counts is not None:
-            self.counts |= {topic: NONE for topic in self.counts.keys() & gone.keys()}
+            self.counts |= dict.fromkeys(self.counts.keys() & gone.keys(), NONE)
 
     # ---------------------------------------------------------------- who has what
 

@@ -21,7 +21,10 @@ def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
     if version < ROWS_SINCE:
         return (DeleteTopics(version, tuple(entity.topic_names), timeout_ms),)
     by_id = any(topic.name is None for topic in entity.topics)
-    return (DeleteTopics(version, tuple([names.topic_of(each) for each in entity.topics]), timeout_ms, by_id),)
+    topics = tuple([names.topic_of(each) for each in entity.topics])
+    for topic in topics:
+        names.topic(topic)  # The response tells the id that it has now.
+    return (DeleteTopics(version, topics, timeout_ms, by_id),)
 
 
 def written(request: DeleteTopics, names: Names) -> Values:
