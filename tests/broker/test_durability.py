@@ -444,7 +444,12 @@ def test_a_leader_that_is_deposed_says_so_to_whoever_waits() -> None:
 
 def test_who_hangs_up_is_not_answered_and_leaves_nothing_behind() -> None:
     cluster = cluster_of()
-    for request in (produce(batch(b"1")), Fetch(12, Isolation.READ_UNCOMMITTED, {T0: 0}, 10, 1_000), commit(5), INIT):
+    for request in (
+        produce(batch(b"1")),
+        Fetch(12, Isolation.READ_UNCOMMITTED, {T0: 0}, 1_000, 1_000),
+        commit(5),
+        INIT,
+    ):
         sent = send(cluster, request)
         cluster.disconnect(sent)
         settle(cluster)

@@ -10,7 +10,10 @@ from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.record_batch import HEADER, header_at, sealed
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
+from zombieproof.model.api_versions import offered_versions, understood_versions
+from zombieproof.model.releases import RELEASES
 from zombieproof.model.vocabulary import ApiKey, Error, Isolation
+from zombieproof.wire.apis import WIRE_APIS
 from zombieproof.wire.asking import answer_in
 from zombieproof.wire.batches import sent_batches
 from zombieproof.wire.entities import entity_class, read
@@ -164,3 +167,22 @@ def test_a_batch_that_does_not_hold_what_it_says_has_no_records() -> None:
     forged, untouched = (sealed(header_at(whole, 0), bytes(each)) for each in (records, whole[HEADER.size :]))
     assert [len(each.batch.records) for each in sent_batches(untouched + forged, "t0")] == [2, 0]
     assert not any(each.is_corrupt for each in sent_batches(untouched + forged, "t0"))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_broker_of_any_release_offers_what_both_sides_know_and_no_empty_range(release: str) -> None:
+    told = ranges(fronted(release).answer(versions_asked(0)), 0)
+    assert {*OF_TRANSACTIONS} <= set(told)
+    for key, (least, most) in told.items():
+        assert least <= most, ApiKey(key)
+    for api in WIRE_APIS.values():
+        common = set(api.versions) & set(understood_versions(release, api.key) or ())
+        common &= set(offered_versions(release, api.key) or ())
+        assert (api.key in told) == bool(common), api.key
+        assert not common or max(common) == told[api.key][1]
+
+
+OF_TRANSACTIONS = (
+    *(ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.INIT_PRODUCER_ID),
+    *(ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.TXN_OFFSET_COMMIT, ApiKey.END_TXN),
+)

@@ -186,8 +186,10 @@ def offered(release: str, unstable: bool) -> Mapping[ApiKey, range]:
     for key, versions in sorted(spoken.items()):
         offers = offered_versions(release, key, unstable=unstable)
         understood = understood_versions(release, key)
-        if offers is not None and understood is not None and offers[0] <= versions[-1]:
-            # What is offered and not understood (Produce 0) is said on purpose; what is not spoken is not.
-            first = offers[0] if offers[0] < understood[0] else max(offers[0], versions[0])
-            found[key] = range(first, min(offers[-1], versions[-1]) + 1)
+        if offers is None or understood is None:
+            continue
+        first, last = max(understood[0], versions[0]), min(offers[-1], versions[-1])
+        if first <= last:
+            # Kafka 4 offers Produce 0 without understanding it. A version that only this codec lacks is not offered.
+            found[key] = range(offers[0] if offers[0] < understood[0] else first, last + 1)
     return found

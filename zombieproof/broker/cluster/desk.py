@@ -66,7 +66,7 @@ class Desk:
         for ticket in self.waits.tickets(key):
             operation = self.waits.get(ticket)
             if isinstance(operation, Judged):
-                self._look_again(ticket, operation, is_over=False)
+                self._look_again(ticket, operation, is_over=False, changed=key)
 
     def end_waits(self) -> None:
         """What has waited for long enough goes on as it can."""
@@ -78,8 +78,8 @@ class Desk:
                 self.waits.remove(ticket)
                 self.handle(operation, None)
 
-    def _look_again(self, ticket: int, operation: Judged, is_over: bool) -> None:
-        result = operation.judge(self.partitions, self.clock.now_ms(), is_over)
+    def _look_again(self, ticket: int, operation: Judged, is_over: bool, changed: Key | None = None) -> None:
+        result = operation.judge(self.partitions, self.clock.now_ms(), is_over, changed)
         if result is not None:
             self.waits.remove(ticket)
             self.go_on(operation, result)

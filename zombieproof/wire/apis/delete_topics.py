@@ -39,4 +39,11 @@ def written(request: DeleteTopics, names: Names) -> Values:
     return {"topics": rows, "timeout": request.timeout_ms}
 
 
-DELETE_TOPICS = api_of_messages(ApiKey.DELETE_TOPICS, to_messages=to_messages, written=written)
+def refused(entity: Any, error: int) -> Values:
+    """Every topic with the error, under the name and the id that the request gave."""
+    named = [{"name": name} for name in getattr(entity, "topic_names", ())]
+    rows = [{"name": each.name, "topic_id": each.topic_id} for each in getattr(entity, "topics", ())]
+    return {"responses": [{**row, "error_code": error} for row in named or rows]}
+
+
+DELETE_TOPICS = api_of_messages(ApiKey.DELETE_TOPICS, to_messages=to_messages, written=written, refused=refused)

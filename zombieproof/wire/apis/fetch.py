@@ -27,6 +27,16 @@ ENDPOINTS_SINCE = 16
 """From here on whoever asked the wrong broker is told who leads (KIP-951)."""
 
 
+REFUSED = {
+    "high_watermark": NONE,
+    "last_stable_offset": NONE,
+    "log_start_offset": NONE,
+    "aborted_transactions": (),
+    "preferred_read_replica": NONE,
+    "records": b"",
+}
+
+
 def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
     """One message, or none for a session that does not exist; who wants a new one, or none, names everything."""
     if getattr(entity, "session_epoch", NEW_SESSION) > NEW_SESSION:
@@ -58,6 +68,21 @@ def _row(number: int, fetched: Fetched, version: int, around: Around) -> Values:
     }
 
 
+def refused(entity: Any, error: int) -> Values:
+    """The error of the whole response, and of each partition where topics have names: old clients look there."""
+    rows = [
+        {
+            "topic": topic.topic,
+            "partitions": [
+                {**REFUSED, "partition_index": each.partition, "error_code": error} for each in topic.partitions
+            ],
+        }
+        for topic in entity.topics
+        if hasattr(topic, "topic")
+    ]
+    return {"error_code": error, "session_id": getattr(entity, "session_id", NO_SESSION), "responses": rows}
+
+
 def written(request: Fetch, names: Names) -> Values:
     """Whoever asks here keeps no session, and is no replica."""
     more = {"replica_id": NONE, "session_id": NO_SESSION, "session_epoch": NONE, "forgotten_topics_data": ()}
@@ -81,4 +106,5 @@ FETCH = api_of_messages(
     to_values=to_values,
     written=written,
     told=told,
+    refused=refused,
 )

@@ -60,7 +60,7 @@ def _ids(topics: tuple[Any, ...] | None) -> list[UUID]:
 def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
     """The brokers that are up, and the topics."""
     if not answers:
-        return _refused(entity.topics, _refusal(entity.topics, version))
+        return refused(entity, _refusal(entity.topics, version))
     assert isinstance(answers[0], TopicsDescribed)
     up = around.up()
     return {
@@ -85,9 +85,11 @@ def _allowed(entity: Any, around: Around) -> Values:
     return {"cluster_authorized_operations": around.operations_on_cluster()} if wants else {}
 
 
-def _refused(topics: tuple[Any, ...], error: Error) -> Values:
+def refused(entity: Any, error: int) -> Values:
+    """Every topic with the error; nothing is told of brokers."""
     rows = [
-        {"name": row.name or "", "topic_id": getattr(row, "topic_id", NO_ID), "error_code": error} for row in topics
+        {"name": row.name or "", "topic_id": getattr(row, "topic_id", NO_ID), "error_code": error}
+        for row in entity.topics or ()
     ]
     return {"brokers": [], "cluster_id": None, "controller_id": NOBODY, "error_code": error, "topics": rows}
 
@@ -141,5 +143,5 @@ def written(request: DescribeTopics, names: Names) -> Values:
 
 
 METADATA = api_of_messages(
-    ApiKey.METADATA, versions=range(14), to_messages=to_messages, to_values=to_values, written=written
+    ApiKey.METADATA, versions=range(14), to_messages=to_messages, to_values=to_values, written=written, refused=refused
 )
