@@ -163,7 +163,7 @@ def committed(cluster: Cluster) -> int:
 def test_offsets_that_nobody_needed_for_as_long_as_they_are_kept_go() -> None:
     cluster = cluster_of(offsets_retention_minutes=10)
     coordinator = cluster.leader_of(cluster.metadata.group_partition("g"))
-    assert cluster.ask(OffsetCommit(8, "g", (OffsetToCommit(T0, 5, ""),)), coordinator) == OffsetsCommitted(
+    assert cluster.ask(OffsetCommit(8, "g", (OffsetToCommit(T0, 5, ""),)), coordinator) == OffsetsCommitted.of(
         {T0: Error.NONE}
     )
     advance(cluster, 10 * 60_000 - 1)

@@ -33,7 +33,7 @@ def delete(host: GroupHost, *groups: str) -> dict[str, int]:
 def commit_to(host: GroupHost, *groups: str) -> None:
     for group in groups:
         told = host.told(OffsetCommit(8, group, to_commit(((A, 5),))))
-        assert told == OffsetsCommitted({A: Error.NONE})
+        assert told == OffsetsCommitted.of({A: Error.NONE})
 
 
 def offsets(host: GroupHost, group: str = GROUP) -> dict[tuple[str, int], int]:

@@ -9,6 +9,7 @@ import pytest
 from zombieproof.model.decisions import (
     add_partitions_to_txn,
     allocate_producer_ids,
+    consumer_group_heartbeat,
     coordinator_elections,
     end_txn,
     fetch,
@@ -30,6 +31,7 @@ from zombieproof.model.decisions import (
     verification,
     write_txn_markers,
 )
+from zombieproof.model.decisions.consumer_group_heartbeat import HeartbeatFacts
 from zombieproof.model.decisions.group_members import Identity
 from zombieproof.model.decisions.log_append import Aftermath
 from zombieproof.model.records import CachedBatch, PendingOffset, ProducerEntry, Transaction
@@ -42,6 +44,7 @@ from zombieproof.model.vocabulary import (
     Error,
     GroupEvent,
     Isolation,
+    MembershipEvent,
     Mode,
     Origin,
     PartitionEvent,
@@ -401,6 +404,22 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         ),
         ClassicGroupEvent.REBALANCE,
         NOTHING,
+    ),
+    "full_group_keeps_static_place": (
+        lambda rules: (
+            consumer_group_heartbeat.decide_heartbeat(
+                HeartbeatFacts(members=2, most_members=2, has_instance=True, instance_is_known=True, instance_epoch=-2),
+                0,
+                rules,
+            ).event
+        ),
+        MembershipEvent.REPLACE,
+        NOTHING,
+    ),
+    "emptied_group_assigns_at_once": (
+        lambda rules: [consumer_group_heartbeat.forgets_assignment(members, rules) for members in (1, 2)],
+        [True, False],
+        [False, False],
     ),
     "loaded_tombstone_ends_pending": (
         lambda rules: [txn_offset_commit.tombstone_reaches_pending(from_log, rules) for from_log in (False, True)],

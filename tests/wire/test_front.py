@@ -5,6 +5,7 @@ import struct
 import pytest
 
 from tests.wire.fronts import CLIENT, fronted
+from tests.wire.raw import CLUSTER_ID, Ours, ask
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.record_batch import HEADER, header_at, sealed
@@ -45,11 +46,42 @@ def test_a_broker_offers_what_its_release_understands(version: int) -> None:
     assert (older[ApiKey.END_TXN], older[ApiKey.PRODUCE]) == ((0, 4), (3, 11))
 
 
-def test_a_version_of_api_versions_that_does_not_exist_is_answered_in_version_0() -> None:
-    answer = fronted().answer(versions_asked(99, b"anything"))
+@pytest.mark.parametrize(
+    ("release", "version", "newest"), [("4.4", 99, 5), ("4.4", 6, 5), ("4.3", 5, 4), ("3.8", 4, 3)]
+)
+def test_a_version_of_api_versions_that_a_release_lacks_is_answered_in_version_0(
+    release: str, version: int, newest: int
+) -> None:
+    answer = fronted(release).answer(versions_asked(version, b"anything"))
     entity, _ = read(entity_class(ApiKey.API_VERSIONS, 0, "response"), answer, 4)
     assert int(entity.error_code.value) == Error.UNSUPPORTED_VERSION
-    assert ranges(answer, 0) == {ApiKey.API_VERSIONS: (0, 4)}
+    assert ranges(answer, 0) == {ApiKey.API_VERSIONS: (0, newest)}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "node", "error"),
+    [
+        (None, -1, Error.NONE),
+        (CLUSTER_ID, 1, Error.NONE),
+        ("wrong", 1, Error.REBOOTSTRAP_REQUIRED),
+        ("", 1, Error.REBOOTSTRAP_REQUIRED),
+        (CLUSTER_ID, 2, Error.REBOOTSTRAP_REQUIRED),
+        (CLUSTER_ID, -2, Error.REBOOTSTRAP_REQUIRED),
+        ("wrong", 2, Error.REBOOTSTRAP_REQUIRED),
+        (CLUSTER_ID, -1, Error.INVALID_REQUEST),
+        ("wrong", -1, Error.INVALID_REQUEST),
+        (None, 1, Error.INVALID_REQUEST),
+        (None, 2, Error.INVALID_REQUEST),
+    ],
+)
+def test_a_client_names_the_cluster_and_node_that_it_means_since_4_4(
+    cluster: str | None, node: int, error: Error
+) -> None:
+    """As a real 4.4.0 answered, in this order."""
+    named = {"client_software_name": "a", "client_software_version": "1", "cluster_id": cluster, "node_id": node}
+    told = ask(Ours(fronted("4.4").cluster), ApiKey.API_VERSIONS, 5, named)
+    assert told["error_code"] == error
+    assert bool(told["api_keys"]) == (error == Error.NONE)
 
 
 @pytest.mark.parametrize(("name", "error"), [(b"librdkafka", 0), (b"a-b.c", 0), (b"-a", 42), (b"", 42), (b"a b", 42)])

@@ -116,6 +116,8 @@ WHY_NOT: Final[Mapping[str, str]] = {
     "absent_group_generation": "the group of a scenario is always there",
     "loaded_tombstone_ends_pending": "groups are never deleted in a scenario: no step reads the switch",
     "given_back_id_rebalances": "members of groups are no part of scenarios: no step reads the switch",
+    "full_group_keeps_static_place": "members of groups are no part of scenarios: no step reads the switch",
+    "emptied_group_assigns_at_once": "members of groups are no part of scenarios: no step reads the switch",
     "refused_append_is_for_all": "offsets of scenarios have no metadata that could be too long",
     "unknown_producer_id": "the client gets another identity or epoch by either error, and sends again",
     "unknown_after_marker": "the client gets another identity or epoch by either error, and sends again",

@@ -124,11 +124,8 @@ OMISSIONS: Final = (
         "topic ids (KIP-516, KIP-1319)",
         "a partition is a bit of a mask; how a request names it makes no difference to any rule",
         "Produce 13, Fetch 13, OffsetCommit and OffsetFetch 10, TxnOffsetCommit 6, Metadata 10",
-        "UNKNOWN_TOPIC_ID is answered where a host says that an id is of no topic; there is no TxnOffsetCommit 6",
-        (
-            Absent(Sort.FIELD, "topic_ids", f"{_MESSAGES}.partitions.Produce"),
-            Absent(Sort.FIELD, "unknown_topic_ids", f"{_MESSAGES}.groups.TxnOffsetCommit"),
-        ),
+        "UNKNOWN_TOPIC_ID is answered where a host says that an id is of no topic",
+        (Absent(Sort.FIELD, "topic_ids", f"{_MESSAGES}.partitions.Produce"),),
     ),
     Omission(
         CHECKER,

@@ -464,6 +464,19 @@ class Rules:
         source="seen: not on 3.9.1, but on 4.3.1",
         row="O9",
     )
+    full_group_keeps_static_place: int = switch(
+        "a static member takes its place in a full group of the consumer protocol under another member id",
+        since="4.4",
+        source="seen: not on 4.3.1, but on 4.4.0",
+        row="§4.1",
+    )
+    emptied_group_assigns_at_once: int = switch(
+        "the first member of a consumer group that was emptied is assigned at once; before, only when the assignment "
+        "interval was over",
+        since="4.4",
+        source="seen: not on 4.3.1, but on 4.4.0",
+        row="§4.1",
+    )
     unknown_producer_id: int = switch(
         "a batch of an unknown producer that does not begin with sequence 0 is UNKNOWN_PRODUCER_ID",
         since="1.0",

@@ -118,8 +118,9 @@ class Front:
         return entity
 
     def _api_versions(self, header: Header, frame: bytes) -> Any:
-        """None: a version that does not exist."""
-        if header.version not in api_versions.VERSIONS:
+        """None: a version that this broker does not understand."""
+        understood = understood_versions(self.release, ApiKey.API_VERSIONS)
+        if understood is None or header.version not in understood:
             return None
         return self._entity(ApiKey.API_VERSIONS, header, frame)
 
@@ -129,7 +130,7 @@ class Front:
         """The frame of the answer to a request of `who`, from those to its messages."""
         header = asked.header
         if header.api_key == ApiKey.API_VERSIONS:
-            return self._versions(asked)
+            return self.versions(asked)
         access, around = self._cluster.access, self._around
         if access is not None:
             around = around.of(partial(access.may, who or ANONYMOUS), access, self._cluster.set_access)
@@ -141,13 +142,15 @@ class Front:
         """The frame of the answer to a request, from what it says."""
         return _frame(asked.api, asked.header.version, asked.header.correlation_id, values)
 
-    def _versions(self, asked: Asked) -> bytes:
+    def versions(self, asked: Asked, *, compares_node: bool = True) -> bytes:
+        """The frame of the answer to an ApiVersions; `compares_node`: with the node that the client means."""
         header, offers = asked.header, self.offered()
         if asked.entity is None:
             values = api_versions.unsupported(offers)
             return _frame(ApiKey.API_VERSIONS, 0, header.correlation_id, values)
+        error = api_versions.error_for(asked.entity, header.version, self._around.cluster_id, self.node, compares_node)
         level, epoch = self._cluster.rules.transaction_version, self._cluster.features_epoch
-        values = api_versions.answer(asked.entity, header.version, offers, level, epoch)
+        values = api_versions.refused(error) if error else api_versions.answer(offers, level, epoch)
         return _frame(ApiKey.API_VERSIONS, header.version, header.correlation_id, values)
 
 

@@ -67,7 +67,7 @@ class Gate:
 
     def _answer(self, asked: Asked, told: Told) -> bytes:
         if asked.api == ApiKey.API_VERSIONS and told.error != Error.ILLEGAL_SASL_STATE:
-            return self._front.answered(asked, ())
+            return self._front.versions(asked, compares_node=False)
         if asked.api not in WIRE_APIS:
             return self._front.told(asked, {"error_code": told.error})
         if asked.api in OF_AUTHENTICATION:

@@ -8,7 +8,7 @@ Source: ``DelayedProduce.scala``, ``DelayedFetch.scala``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from zombieproof.broker.cluster.network import Answer
@@ -303,7 +303,7 @@ def with_error(answer: Answer, partition: TopicPartition, error: int) -> Answer:
         case WriteTxnMarkersAnswer():
             return WriteTxnMarkersAnswer(tuple(_marker_with_error(row, partition, error) for row in answer.markers))
         case OffsetsCommitted():
-            return OffsetsCommitted({row: answered or of_group for row, answered in answer.errors.items()})
+            return replace(answer, rows=tuple(replace(row, error=row.error or of_group) for row in answer.rows))
         case OffsetsDeleted():
             return OffsetsDeleted(of_group, {})
         case OffsetFetchAnswer():

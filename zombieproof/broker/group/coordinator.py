@@ -68,7 +68,7 @@ class GroupCoordinator:
         self.descriptions = Descriptions(self._stores)
         self.deletions = Deletions(self._stores, settings, clock, journal, metadata)
         self.membership = Membership(self._stores, settings, clock, journal, ids)
-        self.consumer_members = ConsumerMembers(self._stores, settings, clock, journal, ids, metadata)
+        self.consumer_members = ConsumerMembers(self._stores, rules, settings, clock, journal, ids, metadata)
 
     def forget_topics(self, topic_ids: Mapping[str, UUID]) -> None:
         """Topics with these names and ids were deleted."""
