@@ -1,6 +1,6 @@
-"""``python -m tests.wire.recorder_topic_life HOST:PORT`` asks a real Kafka `questions_topic_life`, and keeps its answers.
+"""``python -m tests.wire.recorder_topic_life HOST:PORT`` asks a real Kafka `questions_topic_life`.
 
-Needed: a Kafka 4.4.0 with one node, as ``real-kafka`` starts it. It takes about 80 seconds.
+Its answers are kept. Needed: a Kafka 4.4.0 with one node, as ``real-kafka`` starts it. It takes about 80 seconds.
 """
 
 import gzip
@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.wire.questions_topic_life import ACTS, SocketLine, World
+from tests.wire.questions_topic_life import ACTS, World
+from tests.wire.raw import Socket
 
 FILE = Path(__file__).parent / "answers_topic_life_4.4.0.json.gz"
 Acts = dict[str, list[list[Any]]]
@@ -27,7 +28,7 @@ if __name__ == "__main__":
     host, _, port = sys.argv[1].partition(":")
     acts: Acts = {}
     for number, (name, act) in enumerate(ACTS.items()):
-        world = World(lambda: SocketLine(host, int(port)), prefix=f"a{number}-{int(time.time())}-")
+        world = World(lambda: Socket(host, int(port)), prefix=f"a{number}-{int(time.time())}-")
         acts[name] = [[label, world.told(answer)] for label, answer in act(world)]
     with gzip.GzipFile(FILE, "wb", mtime=0) as out:
         out.write(json.dumps(acts, separators=(",", ":")).encode())

@@ -4,7 +4,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,7 +58,7 @@ Examples:
 \b
 Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
   never fired, 2 wrong usage (a port that is taken, an unknown setting),
-  70 internal error.
+  70 an internal error after which the state cannot be trusted (docs/serve.md).
 """
 
 
@@ -134,10 +134,10 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     rules = _rules(release, transaction_version) if planned is None else planned.rules()
     if not configs.settings.transaction_partition_verification_enable:
         rules.verification = 0
-    try:
-        with (
-            nullcontext() if trace is None else LiveTraceFile(trace) as journal,
-            Embedded(
+    with ExitStack() as open_until_the_end:
+        try:
+            journal = None if trace is None else open_until_the_end.enter_context(LiveTraceFile(trace))
+            cluster = Embedded(
                 data,
                 nodes=brokers if planned is None else max(brokers, planned.brokers),
                 topics=known if planned is None else {**planned.topics, **known},
@@ -149,11 +149,11 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
                 release=(release if planned is None else planned.release) or RELEASES[-1],
                 journal=journal,
                 access=None if users is None else users.access,
-            ) as cluster,
-        ):
+            )
+        except (DataDirectoryError, Damaged, ValueError) as error:
+            raise WrongUsage(str(error)) from error
+        with cluster:
             return _serve(cluster, (host, advertised_host), port, planned, guarded)
-    except (DataDirectoryError, Damaged, ValueError) as error:
-        raise WrongUsage(str(error)) from error
 
 
 def _planned(plan: Path | None, story: str | None) -> Any:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from zombieproof.broker.authorization.access_list import AccessList, Entry
 from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import Clock, ManualClock
+from zombieproof.broker.cluster.internal_errors import Contain
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import NOBODY, Changes, Metadata
 from zombieproof.broker.cluster.network import CLIENT, Answer, Exchange, Message, Network, Request
@@ -178,6 +179,7 @@ class Cluster:
             if self.metadata.changes:
                 self._follow(self.metadata.take_changes())
             self.replication.replicate(broker)
+            self._rebuild_coordinators()
         elif not message.is_answer:
             self.network.answer(message.number, message.receiver, message.sender, None)
 
@@ -219,6 +221,7 @@ class Cluster:
         leader = self.leader_of(partition)
         if leader is not None:
             self.replication.replicate(self.brokers[leader])
+        self._rebuild_coordinators()
 
     # ---------------------------------------------------------------- timers, on command
 
@@ -270,8 +273,26 @@ class Cluster:
         if is_command:
             self.journal.caused("timer", node=node, name=timer.__name__)
         for broker in [self.brokers[node]] if node is not None else list(self.brokers.values()):
-            timer(broker)
+            try:
+                timer(broker)
+            except Exception as error:  # noqa: BLE001  # `failed` raises what it does not contain
+                broker.failed(timer.__name__, None, error)
             self.replication.replicate(broker)
+        self._rebuild_coordinators()
+
+    # ---------------------------------------------------------------- internal errors
+
+    def contain_errors(self, contain: Contain) -> None:
+        """From now on an internal error ends what it happened in, and `contain` hears of it; see `internal_errors`."""
+        self._surroundings.contain = contain
+
+    def _rebuild_coordinators(self) -> None:
+        """Where an internal error was contained, the coordinators of the broker are again what their logs say."""
+        for node in [broker.node_id for broker in self.brokers.values() if broker.rebuilds_coordinators]:
+            self.brokers[node].rebuilds_coordinators = False
+            for partition, known in self.metadata.partitions.items():
+                if partition[0] in INTERNAL_TOPICS and known.leader == node:
+                    self._hand_over(partition, node)
 
     # ---------------------------------------------------------------- administration
 

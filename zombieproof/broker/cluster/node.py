@@ -22,6 +22,7 @@ from zombieproof.broker.cluster.apis import is_understood
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.configs import Configs
 from zombieproof.broker.cluster.desk import Desk
+from zombieproof.broker.cluster.internal_errors import Contain, InternalError, concerns_coordinators
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.members import Members
 from zombieproof.broker.cluster.metadata import Metadata
@@ -49,7 +50,7 @@ from zombieproof.broker.cluster.writes import Writes
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdManager
 from zombieproof.broker.group.coordinator import GroupCoordinator
-from zombieproof.broker.partition.log import Log
+from zombieproof.broker.partition.log import Damaged, Log, StorageFailure
 from zombieproof.broker.partition.produce import ProduceInProgress
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.service import PartitionService
@@ -108,7 +109,10 @@ class Tokens:
 
 @dataclass(slots=True)
 class Surroundings:
-    """What all brokers of a cluster share; `access` None: nobody asks for rights."""
+    """What all brokers of a cluster share.
+
+    `access` None: nobody asks for rights. `contain` None: internal errors are raised.
+    """
 
     settings: Settings
     clock: Clock
@@ -118,6 +122,7 @@ class Surroundings:
     tokens: Tokens = field(default_factory=Tokens)
     software: dict[int, Software] = field(default_factory=dict)
     access: AccessList | None = None
+    contain: Contain | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,10 @@ class Broker:
         self.coordinator = TransactionCoordinator(
             rules, settings, clock, journal, self.numbers, self.producer_ids, self._metadata
         )
-        self.desk = Desk(node_id, around.network, clock, settings, self.partitions, self._go_on, self._handle_answer)
+        self.rebuilds_coordinators = False
+        self.desk = Desk(
+            node_id, around.network, clock, settings, self.partitions, self._go_on, self._handle_answer, self.failed
+        )
         self.transactions = Transactions(
             self.desk, self._metadata, self.coordinator, self.producer_ids, around.software
         )
@@ -297,12 +305,33 @@ class Broker:
             self.desk.answered(number, None if body is None or isinstance(body, Request) else body)
         elif isinstance(body, Request):
             self.desk.requesters[number] = message.sender, body.version
-            if not is_understood(body, self.software.release):
-                self.desk.answer(number, ConnectionClosed())
-            elif message.sender == CLIENT and self._around.access is not None:
-                self._let_in(number, body, message.principal or ANONYMOUS, self._around.access)
-            else:
-                self._handle(number, body)
+            try:
+                self._take(number, body, message)
+            except Exception as error:  # noqa: BLE001  # `failed` raises what it does not contain
+                self.failed(body, number, error)
+
+    def _take(self, number: int, body: Request, message: Message) -> None:
+        if not is_understood(body, self.software.release):
+            self.desk.answer(number, ConnectionClosed())
+        elif message.sender == CLIENT and self._around.access is not None:
+            self._let_in(number, body, message.principal or ANONYMOUS, self._around.access)
+        else:
+            self._handle(number, body)
+
+    def failed(self, subject: object, number: int | None, error: Exception) -> None:
+        """An internal error has ended the handling of `subject`: close the connection of request `number`, and go on.
+
+        Raises:
+            Exception: `error`, where errors are not contained, or what this broker holds cannot be trusted any more.
+        """
+        contain, replicas = self._around.contain, self.partitions.replicas.values()
+        is_half_done = bool(self._metadata.changes) or any(replica.is_changing for replica in replicas)
+        if contain is None or is_half_done or isinstance(error, StorageFailure | Damaged) or isinstance(subject, Load):
+            raise error
+        if number is not None:
+            self.desk.close_connection(number)
+        self.rebuilds_coordinators |= concerns_coordinators(subject)
+        contain(InternalError(self.node_id, subject, error))
 
     def _let_in(self, number: int, request: Request, who: Principal, access: AccessList) -> None:
         """Hand in what a client may ask for; what it may not is answered here, or beside the rest."""

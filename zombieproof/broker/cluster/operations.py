@@ -266,6 +266,9 @@ class BlockUnderWay:
 Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch | WaitingDeletion | GroupTimer | AskAgain
 """What waits for a state of a partition, or for a time."""
 
+OfRequest = HeldAnswer | WaitingFetch | WaitingDeletion | AskAgain
+"""Those of them that a client's request waits for."""
+
 Asking = QuestionsUnderWay | MarkersUnderWay | BlockUnderWay
 """What waits for the answer to a request of the broker itself."""
 

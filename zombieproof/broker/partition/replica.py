@@ -106,7 +106,7 @@ class Replica:
 
     Each step adds to `written`, which the replicas of a broker share, if it moves the log. `config` are the settings of
     its topic, which whoever has the replica sets. `start_elsewhere`: the least offset with which the log of another
-    replica begins that is up; None: there is no other.
+    replica begins that is up; None: there is no other. `is_changing`: an append or a deletion was begun and not ended.
     """
 
     def __init__(
@@ -131,6 +131,7 @@ class Replica:
         self.config = LogConfig()
         self.in_sync = 1
         self.start_elsewhere: int | None = None
+        self.is_changing = False
         self._high_watermark: int | None = None
 
     # ---------------------------------------------------------------- offsets
@@ -195,11 +196,14 @@ class Replica:
         judged = self.producers.judge(batch, guard, origin)
         row, start = Row(judged.row), self.log.start_offset
         if judged.appends:
+            self.is_changing = True
             try:
                 written = self._write(batch)
             except StorageFailure:
+                self.is_changing = False
                 return Appended(Error.KAFKA_STORAGE_ERROR, row, log_start_offset=start)
             self._note(self.producers.record(written, judged.event))
+            self.is_changing = False
             if self.log.failure is not None:
                 return Appended(Error.KAFKA_STORAGE_ERROR, row, written.base_offset, start, batch=written)
             stamp_ms = written.timestamp_ms if self.config.stamps else NONE
@@ -347,8 +351,14 @@ class Replica:
             StorageFailure: the store has failed.
         """
         if offset > self.log.start_offset:
-            self.raise_log_start(offset)
-            self.log.keep_start()
+            self.is_changing = True
+            try:
+                self.raise_log_start(offset)
+                self.log.keep_start()
+            except StorageFailure:
+                self.is_changing = False
+                raise
+            self.is_changing = False
             self.written.add(self.partition)
 
     def _fold_log(self, producers: ProducerStates, first: int) -> list[AbortedTransaction]:
