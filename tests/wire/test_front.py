@@ -1,6 +1,8 @@
 """Who speaks for a broker offers what its release understands, and ends the connection of whatever else is asked."""
 
+import json
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -19,8 +21,10 @@ from zombieproof.wire.asking import answer_in
 from zombieproof.wire.batches import sent_batches
 from zombieproof.wire.entities import entity_class, read
 from zombieproof.wire.faults import Malformed
+from zombieproof.wire.not_served import NOT_SERVED
 
 T = ("t0", 1)
+OF_BROKERS = Path(__file__).parents[1] / "model" / "versions_of_brokers.json"
 BATCH = Batch(records=(Record(b"k", b"v"), Record(None, b"w")), last_offset_delta=1, timestamp_ms=5)
 BYTES = write_batch(BATCH)
 
@@ -34,6 +38,17 @@ def ranges(answer: bytes, version: int) -> dict[int, tuple[int, int]]:
     entity, end = read(entity_class(ApiKey.API_VERSIONS, version, "response"), answer, 4)
     assert end == len(answer)
     return {int(row.api_key): (row.min_version, row.max_version) for row in entity.api_keys}
+
+
+@pytest.mark.parametrize("release", ["4.3.1", "4.4.0"])
+def test_a_broker_offers_exactly_what_a_real_one_of_its_release_does_of_the_apis_that_are_here(release: str) -> None:
+    """As two real brokers answered; the rest of what they offered is listed as not served."""
+    real = {int(key): tuple(versions) for key, versions in json.loads(OF_BROKERS.read_text())[release].items()}
+    here = ranges(fronted(release).answer(versions_asked(0)), 0)
+    assert {key: real[key] for key in here} == here
+    rest = set(real) - set(here)
+    assert rest <= set(NOT_SERVED)
+    assert len(here) > 40
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -99,7 +114,8 @@ def test_the_transaction_version_is_told_as_a_feature(level: int, finalized: tup
     here.cluster.rules.transaction_version = level
     answer = here.answer(versions_asked(3, b"\x02a\x021\x00"))
     entity, _ = read(entity_class(ApiKey.API_VERSIONS, 3, "response"), answer, 4)
-    assert tuple(row.max_version_level for row in entity.finalized_features) == finalized
+    told = {row.name: row.max_version_level for row in entity.finalized_features}
+    assert tuple(each for name, each in told.items() if name == "transaction.version") == finalized
     assert entity.finalized_features_epoch >= 0
 
 

@@ -150,7 +150,10 @@ class Front:
             return _frame(ApiKey.API_VERSIONS, 0, header.correlation_id, values)
         error = api_versions.error_for(asked.entity, header.version, self._around.cluster_id, self.node, compares_node)
         level, epoch = self._cluster.rules.transaction_version, self._cluster.features_epoch
-        values = api_versions.refused(error) if error else api_versions.answer(offers, level, epoch)
+        if error:
+            values = api_versions.refused(error)
+        else:
+            values = api_versions.answer(self.release, header.version, offers, level, epoch)
         return _frame(ApiKey.API_VERSIONS, header.version, header.correlation_id, values)
 
 

@@ -11,15 +11,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from zombieproof.model.vocabulary import NONE, ApiKey, Error, TransactionVersion
+from zombieproof.model.features import FIRST_VERSION_WITH_LEVEL_0, TRANSACTION_VERSION, features_of
+from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.statemachines.connection.arriving import is_valid_versions_question, versions_are_asked
 from zombieproof.wire.api import Values
 
 VERSIONS = range(6)
 LEGAL_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """What software may call itself, and its version (``ApiVersionsRequest.isValid``)."""
-
-TRANSACTION_VERSION = "transaction.version"
 
 
 def is_valid(request: Any, version: int) -> bool:
@@ -55,18 +54,25 @@ def refused(error: int) -> Values:
     return {"error_code": error, "api_keys": ()}
 
 
-def answer(offered: Mapping[ApiKey, range], level: int, epoch: int) -> Values:
-    """What a broker offers; `level` is that of ``transaction.version``, under `epoch`."""
+def answer(kafka: str, version: int, offered: Mapping[ApiKey, range], level: int, epoch: int) -> Values:
+    """What a broker of a release offers; `level` is that of ``transaction.version``, under `epoch`."""
+    known = features_of(kafka)
+    levels = {name: level if name == TRANSACTION_VERSION else each.highest for name, each in known.items()}
+    least = 0 if version >= FIRST_VERSION_WITH_LEVEL_0 else 1
     return {
         "error_code": 0,
         "api_keys": _ranges(offered.items()),
-        "supported_features": (
-            {"name": TRANSACTION_VERSION, "min_version": 0, "max_version": int(max(TransactionVersion))},
-        ),
+        "supported_features": [
+            {"name": name, "min_version": each.lowest, "max_version": each.highest}
+            for name, each in known.items()
+            if each.lowest >= least
+        ],
         "finalized_features_epoch": epoch,
-        "finalized_features": (
-            [{"name": TRANSACTION_VERSION, "max_version_level": level, "min_version_level": level}] if level else []
-        ),
+        "finalized_features": [
+            {"name": name, "max_version_level": each, "min_version_level": each}
+            for name, each in levels.items()
+            if each
+        ],
     }
 
 
