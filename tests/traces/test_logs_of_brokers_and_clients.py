@@ -191,8 +191,10 @@ LOG = "[UnifiedLog partition=t-0, dir=/d]"
 JAVA_HEAD = "[Producer clientId=a, transactionalId=x]"
 TOPIC = "topicId=85qUpunKTeeGlAv40V8Jfg"
 PRINTED_BY_4_4 = (
-    "Creating new marker queue for txn partition 1 to destination broker 1 "
-    "(org.apache.kafka.coordinator.transaction.TxnMarkerQueue)",
+    (
+        "Creating new marker queue for txn partition 1 to destination broker 1 "
+        "(org.apache.kafka.coordinator.transaction.TxnMarkerQueue)"
+    ),
     "Added x to dead queue of broker 1 (org.apache.kafka.coordinator.transaction.TxnMarkerQueue)",
     "[GroupId g] Committing transactional offsets 5 for partition 85qUpunKTeeGlAv40V8Jfg-t-0 from member m",
     "Invalid sequence number for new epoch of producer 7 at offset 3 in partition t-0: 2 (request epoch)",
@@ -206,11 +208,15 @@ PRINTED_BY_4_4 = (
     "Unexpected aborted transaction version 7 in x.txnindex, supported version range is 0 to 0",
     "[Partition t-0 broker=1] Not increasing HWM because partition is under min ISR(ISR=[1])",
     "Sent AlterPartition to controller (org.apache.kafka.server.partition.DefaultAlterPartitionManager)",
-    f"{JAVA_HEAD} Enqueuing transactional request TxnOffsetCommitRequestData(generationIdOrMemberEpoch=-1, topics="
-    f"[TxnOffsetCommitRequestTopic(name='in', {TOPIC}, partitions=[])]) (x.TransactionManager)",
-    f"{JAVA_HEAD} Received TxnOffsetCommit response for consumer group g: [TxnOffsetCommitResponseTopic(name='', {TOPIC}, "
-    "partitions=[TxnOffsetCommitResponsePartition(partitionIndex=0, errorCode=0)])] (x.TransactionManager)",
-    f"{JAVA_HEAD} Received TxnOffsetCommit response for consumer group g with an unknown topic id 85qUpunKTeeGlAv40V8Jfg",
+    (
+        f"{JAVA_HEAD} Enqueuing transactional request TxnOffsetCommitRequestData(generationIdOrMemberEpoch=-1, topics="
+        f"[TxnOffsetCommitRequestTopic(name='in', {TOPIC}, partitions=[])]) (x.TransactionManager)"
+    ),
+    (
+        f"{JAVA_HEAD} Received TxnOffsetCommit response for consumer group g: [TxnOffsetCommitResponseTopic(name='', "
+        "partitions=[TxnOffsetCommitResponsePartition(partitionIndex=0, errorCode=0)])] (x.TransactionManager)"
+    ),
+    f"{JAVA_HEAD} Received TxnOffsetCommit response for consumer group g with an unknown topic id 85qUpunKTeeGlA",
     "Rebootstrap requested by server due to cluster metadata mismatch for cluster c and node 1.",
 )
 """Lines that Kafka 4.4.0 prints in other words than 4.3.1, or that are new in it."""
