@@ -142,7 +142,7 @@ Call = Callable[[Socket], Any]
         (GroupCoordinator, "handle", beat, "ConsumerGroupHeartbeat 1"),
         (Topics, "create", create, "CreateTopics 5"),
         (Metadata, "group_partition", beat, "ConsumerGroupHeartbeat 1"),
-        (Front, "answered", metadata, "Metadata 4"),
+        (Front, "response", metadata, "Metadata 4"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -27,6 +27,7 @@ from zombieproof.wire.entities import entity_class, name_of, read
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import SIZE, Header, behind_tags, read_header
 from zombieproof.wire.names import NamesOfARequest
+from zombieproof.wire.responses import Output, Response
 from zombieproof.wire.writing import NO_TAGS, Writer
 
 BEGIN_OF_ANSWER = Struct(">ii")
@@ -128,14 +129,19 @@ class Front:
 
     def answered(self, asked: Asked, answers: tuple[Answer, ...], who: Principal | None = None) -> bytes:
         """The frame of the answer to a request of `who`, from those to its messages."""
+        return self.response(asked, answers, who).whole()
+
+    def response(self, asked: Asked, answers: tuple[Answer, ...], who: Principal | None = None) -> Response:
+        """The same, as pieces."""
         header = asked.header
         if header.api_key == ApiKey.API_VERSIONS:
-            return self.versions(asked)
+            return Response(self.versions(asked))
         access, around = self._cluster.access, self._around
         if access is not None:
             around = around.of(partial(access.may, who or ANONYMOUS), access, self._cluster.set_access)
         around = around.with_said(asked.said)
-        return self.told(asked, WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, around))
+        values = WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, around)
+        return _response(asked.api, header.version, header.correlation_id, values)
 
     @staticmethod
     def told(asked: Asked, values: Values) -> bytes:
@@ -165,12 +171,16 @@ def _named(message: Request, client_id: str, host: str) -> Request:
 
 
 def _frame(api: ApiKey, version: int, correlation_id: int, values: Values) -> bytes:
+    return _response(api, version, correlation_id, values).whole()
+
+
+def _response(api: ApiKey, version: int, correlation_id: int, values: Values) -> Response:
     writes, tags = _writing(api, version)
-    out = bytearray(BEGIN_OF_ANSWER.pack(0, correlation_id))
+    out = Output(BEGIN_OF_ANSWER.pack(0, correlation_id))
     out += tags
     writes(out, values)
-    SIZE.pack_into(out, 0, len(out) - SIZE.size)
-    return bytes(out)
+    SIZE.pack_into(out, 0, len(out) - SIZE.size + sum(records.size for _, records in out.records))
+    return Response(bytes(out), tuple(out.records))
 
 
 @cache

@@ -20,6 +20,7 @@ from zombieproof.wire.peer import Brokers, Limits, Peer
 from zombieproof.wire.plan.play import Play
 from zombieproof.wire.reports import place_of, report_of
 from zombieproof.wire.security import OPEN, Security
+from zombieproof.wire.sending import Sender
 
 LOG = logging.getLogger("zombieproof.serve")
 MOST_REPORTS = 16
@@ -61,6 +62,9 @@ class Server:
         self._host, self._port, self._advertised_host = host, port, advertised_host
         self.addresses: dict[int, Address] = {}
         self.connections: set[Peer] = set()
+        self.sender = Sender()
+        budget = brokers.cluster.fetch_budget
+        budget.each_turn, budget.in_flight = self.limits.turn_load, self.limits.response_load
         self.requests = self.turns = 0
         self.reports: list[str] = []
         self._unraised: deque[Exception] = deque(maxlen=MOST_REPORTS)
@@ -101,7 +105,7 @@ class Server:
         for listener in self._listeners:
             listener.close()
         for peer in list(self.connections):
-            peer.close()
+            peer.abandon()
         self._is_closing = True
         self.wake()
         if self._driving is not None:
@@ -166,7 +170,7 @@ class Server:
     def _gone(self, node: int) -> None:
         """A broker went down: its connections end."""
         for peer in [each for each in self.connections if each.node == node]:
-            peer.close()
+            peer.abandon()
 
     def _turn(self, driving: asyncio.Future[None]) -> None:
         """One turn of the cluster, which is `driving` as long as it can go on."""
@@ -175,6 +179,7 @@ class Server:
                 driving.set_result(None)
             return
         try:
+            self.brokers.cluster.fetch_budget.begin_turn()
             unsynced = self.brokers.begin_turn()
             if unsynced:
                 syncing = driving.get_loop().run_in_executor(self._syncs, unsynced.sync)

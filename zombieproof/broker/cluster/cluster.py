@@ -99,6 +99,7 @@ class Cluster:
         self._surroundings = Surroundings(
             self.settings, steady, self.journal, self.metadata, self.network, access=access
         )
+        self.fetch_budget = self._surroundings.fetch_budget
         self._node_ids = self.metadata.nodes = tuple(range(1, nodes + 1))
         self._software = self._surroundings.software
         self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))

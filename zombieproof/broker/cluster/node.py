@@ -50,6 +50,7 @@ from zombieproof.broker.cluster.writes import Writes
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdManager
 from zombieproof.broker.group.coordinator import GroupCoordinator
+from zombieproof.broker.partition.fetch_budget import FetchBudget
 from zombieproof.broker.partition.log import Damaged, Log, StorageFailure
 from zombieproof.broker.partition.produce import ProduceInProgress
 from zombieproof.broker.partition.replica import Replica
@@ -123,6 +124,7 @@ class Surroundings:
     software: dict[int, Software] = field(default_factory=dict)
     access: AccessList | None = None
     contain: Contain | None = None
+    fetch_budget: FetchBudget = field(default_factory=FetchBudget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,9 @@ class Broker:
         self.groups = GroupCoordinator(rules, settings, clock, journal, self._metadata)
         self.topics = Topics(self._metadata, settings)
         self.configs = Configs(node_id, self._metadata, settings)
-        self.partitions = PartitionService(self._metadata, settings, self.groups, journal, self.topics)
+        self.partitions = PartitionService(
+            self._metadata, settings, self.groups, journal, self.topics, budget=around.fetch_budget
+        )
         self.numbers = PartitionNumbers()
         self.producer_ids = ProducerIdManager(rules, clock)
         self.coordinator = TransactionCoordinator(

@@ -71,25 +71,51 @@ class Need(NamedTuple):
         return acknowledge(replica.leads, is_durable, is_offline, replica.in_sync, self.min_in_sync, is_over)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HeldAnswer:
-    """The answer to request `number`, which is true when everything that it depends on is durable."""
+    """The answer to request `number`, which is true when everything that it depends on is durable.
+
+    A need that is met, or never will be, is not looked at again (``DelayedProduce.tryComplete``), so a change of one
+    partition costs the needs of that partition only. `waiting`: the needs that are left; None: none was looked at yet.
+    """
 
     number: int
     answer: Answer
     needs: tuple[Need, ...]
+    waiting: dict[TopicPartition, list[Need]] | None = None
+    failed: dict[TopicPartition, int] = field(default_factory=dict)
 
     def judge(
         self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None
     ) -> Answer | None:
         """The answer; what could not be made durable in time has its error in it."""
-        answered, answer = [(need, need.error(partitions, is_over)) for need in self.needs], self.answer
-        if any(error == WAITS for _, error in answered):
+        if self.waiting is None:
+            self.waiting = {}
+            for need in self.needs:
+                self.waiting.setdefault(need.partition, []).append(need)
+        for partition in [changed] if isinstance(changed, tuple) else list(self.waiting):
+            self._look_at(partition, self.waiting, partitions, is_over)
+        if self.waiting:
             return None
-        for need, error in answered:
-            if error != Error.NONE:
-                answer = with_error(answer, need.partition, error)
+        answer = self.answer
+        for partition, error in self.failed.items():
+            answer = with_error(answer, partition, error)
         return answer
+
+    def _look_at(
+        self,
+        partition: TopicPartition,
+        waiting: dict[TopicPartition, list[Need]],
+        partitions: PartitionService,
+        is_over: bool,
+    ) -> None:
+        errors = [(need, need.error(partitions, is_over)) for need in waiting.get(partition, ())]
+        self.failed.update((need.partition, error) for need, error in errors if error not in (WAITS, Error.NONE))
+        left = [need for need, error in errors if error == WAITS]
+        if left:
+            waiting[partition] = left
+        else:
+            waiting.pop(partition, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,19 +205,29 @@ class WaitingFetch:
         return fetch_goes(FetchRead(ends_wait, self.size, wanted, waited_ms, request.max_wait_ms))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WaitingDeletion:
-    """A DeleteRecords, request `number`, that is carried out here, and waits for the other replicas."""
+    """A DeleteRecords, request `number`, that is carried out here, and waits for the other replicas.
+
+    `rows` are the partitions that wait no longer: each with its low watermark, and its error.
+    """
 
     number: int
     deletions: Mapping[TopicPartition, Deletion]
+    rows: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
 
     def judge(
         self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None
     ) -> RecordsDeleted | None:
         """The answer, when the records are gone at every replica that is up, or it is too late."""
-        rows = {tp: self._row(partitions.replica(tp), each, is_over) for tp, each in self.deletions.items()}
-        return None if any(error == WAITS for _, error in rows.values()) else RecordsDeleted(rows)
+        for partition in [changed] if isinstance(changed, tuple) else self.deletions:
+            if partition not in self.rows:
+                row = self._row(partitions.replica(partition), self.deletions[partition], is_over)
+                if row[1] != WAITS:
+                    self.rows[partition] = row
+        if len(self.rows) < len(self.deletions):
+            return None
+        return RecordsDeleted({partition: self.rows[partition] for partition in self.deletions})
 
     def _row(self, replica: Replica | None, deletion: Deletion, is_over: bool) -> tuple[int, int]:
         if deletion.error != Error.NONE:

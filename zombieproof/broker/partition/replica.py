@@ -87,10 +87,11 @@ def _last_record(entry: ProducerEntry) -> LastRecord:
 
 
 class Room(NamedTuple):
-    """For how many bytes of a partition there is room in an answer; `takes_one`: in any case for the first batch."""
+    """For how much of a partition there is room in an answer; `takes_one`: in any case for the first batch."""
 
     most_bytes: int
     takes_one: bool = True
+    most_batches: int = EVERYTHING
 
 
 ROOM_FOR_ALL = Room(EVERYTHING)
@@ -498,6 +499,8 @@ def _within(batches: Iterable[Batch], bound: int, room: Room) -> tuple[tuple[Bat
         if batch.last_offset >= bound:
             break
         after = size + size_of(batch)
+        if len(taken) >= room.most_batches:
+            break
         if after > room.most_bytes and (taken or not room.takes_one):
             size = max(size, room.most_bytes) if taken else 0
             break

@@ -12,6 +12,7 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.topics import Topics
 from zombieproof.broker.group.coordinator import GroupCoordinator
+from zombieproof.broker.partition.fetch_budget import FetchBudget, Load
 from zombieproof.broker.partition.log import Log, StorageFailure
 from zombieproof.broker.partition.replica import ROOM_FOR_ALL, Replica, Room
 from zombieproof.broker.partition.written import Written
@@ -46,6 +47,9 @@ from zombieproof.statemachines.partition_leader.deleting import Deletion
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
 
+BATCHES_OF_EACH = 4
+
+
 @dataclass(slots=True)
 class PartitionService:
     """The replicas of one broker. `groups` hears of every marker in the partitions that it answers for."""
@@ -56,6 +60,7 @@ class PartitionService:
     journal: Journal
     topics: Topics
     replicas: dict[TopicPartition, Replica] = field(default_factory=dict)
+    budget: FetchBudget = field(default_factory=FetchBudget)
     written: Written = field(default_factory=Written)
 
     def replica(self, partition: TopicPartition) -> Replica | None:
@@ -144,11 +149,16 @@ class PartitionService:
     def fetch(self, request: Fetch) -> FetchAnswer:
         """Answer Fetch; a follower answers too (KIP-392)."""
         rows, has_some = dict[TopicPartition, Fetched](), False
-        left = min(request.max_bytes, self.settings.fetch_max_bytes)
+        budget = self.budget.left
+        left = min(request.max_bytes, self.settings.fetch_max_bytes, budget.size)
+        # A fetch of many partitions costs something for each of them, however few batches it gets.
+        batches = batches_left = max(budget.batches, BATCHES_OF_EACH * len(request.partitions))
         for partition, offset in request.partitions.items():
-            rows[partition] = self._fetch(partition, offset, request, Room(left, not has_some))
+            rows[partition] = self._fetch(partition, offset, request, Room(left, not has_some, batches_left))
+            batches_left -= len(rows[partition].batches)
             size = rows[partition].read_bytes
             left, has_some = max(left - size, 0), has_some or size > 0
+        self.budget.collect(Load(sum(row.read_bytes for row in rows.values()), batches - batches_left))
         return FetchAnswer(rows)
 
     def read_more(self, request: Fetch, partition: TopicPartition, offset: int) -> tuple[offsets.PartitionRead, int]:
@@ -184,7 +194,9 @@ class PartitionService:
             return Fetched(door.error)
         most = self._most(request, partition)
         last_epoch = offsets.meant((request.last_epochs or {}).get(partition, NONE))
-        return replica.fetch(offset, request.isolation, Room(min(room.most_bytes, most), room.takes_one), last_epoch)
+        return replica.fetch(
+            offset, request.isolation, room._replace(most_bytes=min(room.most_bytes, most)), last_epoch
+        )
 
     def delete_records(self, request: DeleteRecords) -> dict[TopicPartition, Deletion]:
         """Records go here, up to the offsets that are returned, where there is no error."""

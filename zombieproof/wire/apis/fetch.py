@@ -12,13 +12,14 @@ who says that he is a replica reads as a consumer does. Source: reference §6; `
 from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.formats.encoding import read_batches, write_batch
+from zombieproof.formats.encoding import read_batches
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Fetched
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.wire.api import Around, Values, api_of_messages
 from zombieproof.wire.leaders import endpoints, leader_of
 from zombieproof.wire.mapping import message_of, values_of
 from zombieproof.wire.names import Names
+from zombieproof.wire.responses import Records
 
 NO_SESSION = 0
 NEW_SESSION = 0
@@ -63,7 +64,7 @@ def _row(number: int, fetched: Fetched, version: int, around: Around) -> Values:
     return {
         **values_of(fetched, version, around.names),
         "partition_index": number,
-        "records": b"".join(map(write_batch, fetched.batches)),
+        "records": Records(fetched.batches),
         "preferred_read_replica": -1,
     }
 
