@@ -94,8 +94,8 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "4.4",
-        ("+ full_group_keeps_static_place", "+ emptied_group_assigns_at_once"),
-        "kafka-4.4.0.md: a static member in a full group; asked; + kip1319 (requests)",
+        ("+ full_group_keeps_static_place", "+ emptied_group_assigns_at_once", "+ commit_by_topic_id"),
+        "kafka-4.4.0.md: a static member in a full group; asked; + kip1319 (requests, and the client that sends them)",
     ),
 )
 

@@ -423,7 +423,10 @@ class SequenceRepair(IntEnum):
 
 
 class LogEntry(IntEnum):
-    """What a batch in a partition log is: data, an offset commit, both transactional or plain, or a marker."""
+    """What a batch in a partition log is: data, an offset commit, both transactional or plain, or a marker.
+
+    TOMBSTONE deletes all offsets of a group.
+    """
 
     NOTHING = 0
     DATA = 1
@@ -432,6 +435,7 @@ class LogEntry(IntEnum):
     COMMIT = 4
     ABORT = 5
     PLAIN_OFFSET = 6
+    TOMBSTONE = 7
 
 
 class Outcome(IntEnum):

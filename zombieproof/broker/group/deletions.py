@@ -79,7 +79,10 @@ class Deletions:
         ending = dict[str, tuple[ClassicGroup | ConsumerGroup | NoGroup, PendingRequest]]()
         for name in names:
             group, pending, effects = _group(store, name), PendingRequest(), GroupEffects()
-            deletion.delete_group(group, pending, found.error, effects, self._journal.begin())
+            transactions = 0 if store is None else store.offsets.transactions_of(name)
+            deletion.delete_group(
+                group, transactions, pending, found.error, self._stores.rules, effects, self._journal.begin()
+            )
             self._journal.take(name)
             errors[name] = effects.error
             if effects.append and store is not None:
