@@ -13,11 +13,11 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from zombieproof.model.defects import RELEASES
 
 from zombieproof.checker.scenario import Mutant
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli import exploring
-from zombieproof.model.defects import RELEASES
 
 B73 = ("leaderless_partition", "--without", "marker_waits_for_leader")
 SCENARIO_KEYS = {
@@ -452,7 +452,7 @@ def test_a_known_violation_of_released_kafka_is_reported_with_its_releases_and_t
     run: Any,
 ) -> None:
     for name, releases, rule in (
-        ("late_commit", "Kafka 4.0 to 4.4.0 at transaction version 2", "late_commit_is_fenced"),
+        ("late_commit", "Kafka 4.0 to 4.4.0, at transaction version 2", "late_commit_is_fenced"),
         ("leaderless_partition", "Kafka 4.1 to 4.4.0", "marker_waits_for_leader"),
     ):
         assert f"known violation of {releases}, without {rule}: " in _flat(run("check", name).out)

@@ -67,5 +67,5 @@ def test_an_unknown_defect_is_refused_with_those_that_are_known() -> None:
 
 
 def test_releases_are_said_in_words() -> None:
-    assert defect("B75").releases == "4.0 to 4.4.0, at transaction version 2"
+    assert defect("B75").releases == "Kafka 4.0 to 4.4.0, at transaction version 2"
     assert defect("B79").span == "4.4.0"

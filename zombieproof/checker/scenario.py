@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.transactions.budget import FAULTS
 from zombieproof.checker.validation import MOST, ScenarioFault, check_mutant, check_scenario
-from zombieproof.model.defects import RELEASES
+from zombieproof.model.known_defects import KNOWN_DEFECTS
 from zombieproof.model.rules import NUMBERS, Rules, preset, with_switches
 
 
@@ -89,7 +89,7 @@ class Mutant:
     @property
     def releases(self) -> str:
         """The releases that were seen to have its bug, in words; "" if it has no number, or no release was tested."""
-        return RELEASES.get(self.bug, "")
+        return next((each.releases for each in KNOWN_DEFECTS if each.bug == self.bug), "")
 
 
 @dataclass(frozen=True)

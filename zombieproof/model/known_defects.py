@@ -36,9 +36,10 @@ class KnownDefect:
 
     @property
     def releases(self) -> str:
-        """The releases in words."""
+        """The releases in words, with what they are releases of."""
+        subject = "the Java client" if self.part == "client" else "Kafka"
         where = f", {self.where}" if self.where else ""
-        return f"{self.span}{where}"
+        return f"{subject} {self.span}{where}"
 
     @property
     def span(self) -> str:
@@ -86,7 +87,7 @@ KNOWN_DEFECTS: Final = (
         "client",
         "4.4.0",
         "4.4.0",
-        "the Java producer, against a broker that takes TxnOffsetCommit 6",
+        "against a broker that takes TxnOffsetCommit 6",
         "clients 4.3.1 and 4.4.0 asked; 4.4.0 recorded",
     ),
     KnownDefect(

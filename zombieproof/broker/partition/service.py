@@ -46,7 +46,6 @@ from zombieproof.statemachines.partition_leader import deleting, front_door, mar
 from zombieproof.statemachines.partition_leader.deleting import Deletion
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
-
 BATCHES_OF_EACH = 4
 
 
