@@ -83,8 +83,11 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "4.1",
-        ("+ kip1050", "+ stale_epoch_first", "+ tv2_first_seq_zero", "+ abort_120_fatal", "- marker_waits_for_leader"),
-        "+ kip1050, A2, S1; §5.5: 120 (R4.1+); B73: a regression of KAFKA-17573",
+        (
+            *("+ kip1050", "+ stale_epoch_first", "+ tv2_first_seq_zero", "+ abort_120_fatal"),
+            *("- marker_waits_for_leader", "+ offset_keeps_topic_id"),
+        ),
+        "+ kip1050, A2, S1; §5.5: 120 (R4.1+); B73: a regression of KAFKA-17573; OffsetCommitValue.json",
     ),
     ("4.2", ("+ marker_strict", "+ marker_retry_relax"), "+ kip1228, marker_retry_relax"),
     (
@@ -94,8 +97,11 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "4.4",
-        ("+ full_group_keeps_static_place", "+ emptied_group_assigns_at_once", "+ commit_by_topic_id"),
-        "kafka-4.4.0.md: a static member in a full group; asked; + kip1319 (requests, and the client that sends them)",
+        (
+            *("+ full_group_keeps_static_place", "+ emptied_group_assigns_at_once", "+ commit_by_topic_id"),
+            "+ txn_offset_keeps_topic_id",
+        ),
+        "kafka-4.4.0.md: a static member in a full group, topicId; asked; + kip1319 (requests, and the client)",
     ),
 )
 

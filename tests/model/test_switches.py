@@ -444,6 +444,8 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         ClassicGroupEvent.REBALANCE,
         NOTHING,
     ),
+    "offset_keeps_topic_id": (lambda rules: txn_offset_commit.keeps_topic_id(False, rules), True, False),
+    "txn_offset_keeps_topic_id": (lambda rules: txn_offset_commit.keeps_topic_id(True, rules), True, False),
     "full_group_keeps_static_place": (
         lambda rules: (
             consumer_group_heartbeat.decide_heartbeat(

@@ -117,6 +117,8 @@ WHY_NOT: Final[Mapping[str, str]] = {
     "loaded_tombstone_ends_pending": "with deletion_waits_for_offsets nothing is pending when a group is deleted",
     "commit_by_topic_id": "by name a repeated request finds the topic that exists now, so nothing is lost without it",
     "given_back_id_rebalances": "members of groups are no part of scenarios: no step reads the switch",
+    "offset_keeps_topic_id": "no step reads what a record of an offset says besides the offset",
+    "txn_offset_keeps_topic_id": "no step reads what a record of an offset says besides the offset",
     "full_group_keeps_static_place": "members of groups are no part of scenarios: no step reads the switch",
     "emptied_group_assigns_at_once": "members of groups are no part of scenarios: no step reads the switch",
     "refused_append_is_for_all": "offsets of scenarios have no metadata that could be too long",

@@ -9,6 +9,7 @@ Source: reference §7.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from uuid import UUID
 
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.record_batch import BatchHeader, TimestampType, add_to_sequence
@@ -51,7 +52,7 @@ class OffsetKey:
 class OffsetValue:
     """A committed offset with its metadata, and when and under which leader epoch it was committed.
 
-    `until_ms`: when it expires, where its commit has said it.
+    `until_ms`: when it expires, where its commit has said it. `topic_id`: of its topic, where the record has one.
     """
 
     offset: int
@@ -59,6 +60,7 @@ class OffsetValue:
     committed_ms: int = NONE
     leader_epoch: int = NONE
     until_ms: int = NONE
+    topic_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ Records of consumer groups are in `consumer_group_records`. Records of other typ
 Source: ``OffsetCommit{Key,Value}.json``, ``GroupMetadata{Key,Value}.json`` (4.3), ``GroupCoordinatorRecordHelpers``.
 """
 
+from uuid import UUID
+
 from zombieproof.formats.batches import GroupKey, GroupValue, OffsetKey, OffsetValue
 from zombieproof.formats.primitives import INT16, INT32, Fields, write_string
 from zombieproof.formats.schema import Array, Field, Message, Schema, Struct, read_message, write_message
@@ -14,7 +16,8 @@ OFFSET_COMMIT_TYPE, CLASSIC_GROUP_TYPE = 1, 2
 NEWEST_VALUE = 4
 OFFSET_VALUE_VERSION, GROUP_VALUE_VERSION = 4, 3
 """What Kafka 4.3 writes: a flexible version only where it needs a tagged field, so that older brokers can take over."""
-VERSION_WITH_EXPIRY = 1
+VERSION_WITH_EXPIRY, VERSION_WITH_TOPIC_ID = 1, 4
+NO_TOPIC_ID = UUID(int=0)
 NO_TIMEOUTS = (NONE, NONE)
 NOTHING_SAID = (b"", b"")
 
@@ -90,13 +93,21 @@ def read_offset(value: bytes) -> OffsetValue:
     """
     fields = read_message(OFFSET_VALUE, value).fields
     leader_epoch, until_ms = fields.get("leaderEpoch", NONE), fields.get("expireTimestamp", NONE)
-    return OffsetValue(fields["offset"], fields["metadata"], fields["commitTimestamp"], leader_epoch, until_ms)
+    topic_id = fields.get("topicId", NO_TOPIC_ID)
+    return OffsetValue(
+        fields["offset"],
+        fields["metadata"],
+        fields["commitTimestamp"],
+        leader_epoch,
+        until_ms,
+        None if topic_id == NO_TOPIC_ID else topic_id,
+    )
 
 
 def write_offset(value: OffsetValue, version: int = OFFSET_VALUE_VERSION) -> bytes:
     """The value of a commit. Versions before 3 have no place for the leader epoch, others than 1 none for an expiry.
 
-    So a commit that says when it expires is of version 1. The topic's id is left out, as for a topic that has none.
+    So a commit that says when it expires is of version 1. Only version 4 has a place for the topic's id.
 
     Raises:
         Unwritable: there is no such version.
@@ -109,6 +120,8 @@ def write_offset(value: OffsetValue, version: int = OFFSET_VALUE_VERSION) -> byt
         "expireTimestamp": value.until_ms,
     }
     version = version if value.until_ms == NONE else VERSION_WITH_EXPIRY
+    if value.topic_id is not None and version >= VERSION_WITH_TOPIC_ID:
+        fields["topicId"] = value.topic_id
     return write_message(OFFSET_VALUE, Message(version, fields))
 
 

@@ -464,6 +464,18 @@ class Rules:
         source="seen: not on 3.9.1, but on 4.3.1",
         row="O9",
     )
+    offset_keeps_topic_id: int = switch(
+        "an offset that is committed outside of transactions is stored with the id of its topic",
+        since="4.1",
+        source="OffsetCommitValue.json; seen on 4.3.1 and 4.4.0",
+        row="§7.2",
+    )
+    txn_offset_keeps_topic_id: int = switch(
+        "an offset that a transaction commits is stored with the id of its topic",
+        since="4.4",
+        source="KIP-1319; seen: not on 4.3.1, but on 4.4.0",
+        row="§7.2",
+    )
     full_group_keeps_static_place: int = switch(
         "a static member takes its place in a full group of the consumer protocol under another member id",
         since="4.4",

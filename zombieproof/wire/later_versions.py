@@ -96,12 +96,12 @@ def _kind(hint: Any, version: int, changes: Changes, path: str) -> Any:
     """The type of a field that keeps its name: rows are of this version, too."""
     (row, *_) = getattr(hint, "__args__", (None,))
     if hasattr(row, "__dataclass_fields__"):
-        return tuple[_changed(row, version, changes, path), ...]
+        return tuple[_changed(row, version, changes, path), ...]  # type: ignore[misc]  # it was made just now
     return hint
 
 
 def _copy(each: Field[Any]) -> Any:
-    return field(default=each.default, default_factory=each.default_factory, metadata=each.metadata)  # type: ignore[call-overload]  # one of both is MISSING
+    return field(default=each.default, default_factory=each.default_factory, metadata=each.metadata)
 
 
 def _as_field(new: NewField) -> tuple[str, Any, Any]:

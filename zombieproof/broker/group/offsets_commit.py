@@ -8,6 +8,7 @@ Source: reference §4.1, §3.4; ``KafkaApis.scala``, ``OffsetMetadataManager.jav
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
@@ -68,13 +69,15 @@ class Offsets:
             journal.take(group)
         return Offsets(self.entered, self.refused, tuple(errors), self.retention_ms)
 
-    def records(self, group: str, now_ms: int) -> tuple[Record, ...]:
-        """A record for each row that is left."""
+    def records(self, group: str, now_ms: int, topic_ids: Mapping[str, UUID]) -> tuple[Record, ...]:
+        """A record for each row that is left, with the ids of topics that are to be stored."""
         until_ms = commits.kept_until(now_ms, self.retention_ms)
         return tuple(
             Record(
                 OffsetKey(group, *row.partition),
-                OffsetValue(row.offset, row.metadata, now_ms, row.leader_epoch, until_ms),
+                OffsetValue(
+                    row.offset, row.metadata, now_ms, row.leader_epoch, until_ms, topic_ids.get(row.partition[0])
+                ),
             )
             for row in self.rows
         )
@@ -133,7 +136,9 @@ class CommitContext:
         error = int(Error.NONE)
         if offsets.rows:
             now_ms = self.clock.now_ms()
-            error = store.append(offsets.records(group, now_ms), now_ms, batch=batch, guard=guard)
+            stores_ids = commits.stores_topic_id(batch is not None, self.rules)
+            records = offsets.records(group, now_ms, self.metadata.topic_ids if stores_ids else {})
+            error = store.append(records, now_ms, batch=batch, guard=guard)
         else:
             store.simple_group(group)
         commits.log_answers(error, self.rules, self.begin())

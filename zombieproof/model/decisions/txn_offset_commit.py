@@ -160,6 +160,11 @@ def is_of_all_partitions(error: int, rules: Rules) -> bool:
     return error != Error.NONE and rules.refused_append_is_for_all == 1
 
 
+def keeps_topic_id(in_transaction: bool, rules: Rules) -> bool:
+    """Whether an offset is stored with the id of its topic, whichever way its request names that."""
+    return (rules.txn_offset_keeps_topic_id if in_transaction else rules.offset_keeps_topic_id) == 1
+
+
 def decide_refused_append(pending: PendingOffset, rules: Rules) -> int:
     """What becomes of the offset that waits where a commit was to go, when its append is refused: TAKE_BACK or NOTHING.
 

@@ -26,6 +26,7 @@ from zombieproof.model.decisions.txn_offset_commit import (
     decide_txn_offset_commit,
     decide_txn_offset_commit_front_door,
     is_of_all_partitions,
+    keeps_topic_id,
 )
 from zombieproof.model.decisions.verification import answer_to_txn_offset_commit
 from zombieproof.model.decisions.versions import error_on_the_wire
@@ -69,6 +70,11 @@ def sender_of(version: int, generation: int, names_member: bool, names_instance:
 def kept_until(now_ms: int, retention_ms: int) -> int:
     """When an offset that is committed now expires, if its commit says it (up to version 4); else NONE."""
     return expires_at(now_ms, retention_ms)
+
+
+def stores_topic_id(in_transaction: bool, rules: Rules) -> bool:
+    """Whether the record of an offset has the id of its topic."""
+    return keeps_topic_id(in_transaction, rules)
 
 
 def row_enters(exists: bool, topic_id_is_known: bool) -> int:

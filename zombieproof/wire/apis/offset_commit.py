@@ -2,10 +2,34 @@
 
 Versions 2 to 4 may say for how long they are kept, from 6 on there is the leader epoch of the record (KIP-320), from 7
 on a static member says which it is (KIP-345), from 9 on members of the consumer protocol commit (KIP-848), from 10 on
-topics have ids. No metadata is empty metadata. Source: reference §4; ``OffsetCommitRequest.json``.
+topics have ids. No metadata is empty metadata. A topic that stands in the request twice stands in the answer twice,
+unless some row was refused before it came to the group: then its rows are put together, the refused ones first.
+Source: reference §4; ``OffsetCommitRequest.json``; as real 4.3.1 and 4.4.0 answered.
 """
 
-from zombieproof.model.vocabulary import ApiKey
-from zombieproof.wire.api import api_of_messages
+from typing import Any
 
-OFFSET_COMMIT = api_of_messages(ApiKey.OFFSET_COMMIT)
+from zombieproof.broker.cluster.network import Answer
+from zombieproof.messages.groups import OffsetsCommitted
+from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire.api import Around, Values, api_of_messages
+from zombieproof.wire.mapping import values_of
+
+
+def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
+    """The rows as they were asked for, where none is in another place; else those of each topic together."""
+    assert isinstance(answers[0], OffsetsCommitted)
+    names = [around.names.topic_of(topic) for topic in entity.topics]
+    topics = list(zip(names, entity.topics, strict=True))
+    asked = [(name, int(row.partition_index)) for name, topic in topics for row in topic.partitions]
+    if [row.partition for row in answers[0].rows] != asked:
+        return values_of(answers[0], version, around.names)
+    rows = iter({"partition_index": row.partition[1], "error_code": row.error} for row in answers[0].rows)
+    return {
+        "topics": [
+            {**around.names.topic(name), "partitions": [next(rows) for _ in topic.partitions]} for name, topic in topics
+        ]
+    }
+
+
+OFFSET_COMMIT = api_of_messages(ApiKey.OFFSET_COMMIT, to_values=to_values)
