@@ -7,6 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zombieproof.formats.primitives import write_uvarint
+from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire.counts import MOST_ELEMENTS, MOST_TAGS, checked
+from zombieproof.wire.entities import entity_class
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import Frames, behind_tags, read_header
 
@@ -66,3 +70,27 @@ def test_tags_are_skipped() -> None:
 def test_tags_that_do_not_end_are_refused(frame: bytes) -> None:
     with pytest.raises(Malformed):
         behind_tags(frame, 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"), [(0, None), (1, "groups_names has 1000001 elements; legal are up to 1,000,000")]
+)
+def test_an_array_has_at_most_a_million_elements(more: int, told: str | None) -> None:
+    kind, count = entity_class(ApiKey.DELETE_GROUPS, 2, "request"), MOST_ELEMENTS + more
+    data = write_uvarint(count + 1) + b"\x01" * count + b"\x00"
+    if told is None:
+        assert checked(kind, data, 0) == data
+    else:
+        with pytest.raises(Malformed, match=told):
+            checked(kind, data, 0)
+
+
+@pytest.mark.parametrize(("more", "told"), [(0, None), (1, "10001 tagged fields; legal are up to 10,000")])
+def test_a_message_has_at_most_ten_thousand_tagged_fields(more: int, told: str | None) -> None:
+    kind, count = entity_class(ApiKey.DELETE_GROUPS, 2, "request"), MOST_TAGS + more
+    data = b"\x01" + write_uvarint(count) + b"".join(write_uvarint(tag) + b"\x00" for tag in range(count))
+    if told is None:
+        assert checked(kind, data, 0) == b"\x01\x00", "none of them is known"
+    else:
+        with pytest.raises(Malformed, match=told):
+            checked(kind, data, 0)

@@ -36,6 +36,8 @@ SIZES = {
 
 LENGTHS = {"string": 2, "bytes": 4, "records": 4}
 COUNT = 4
+MOST_ELEMENTS, MOST_TAGS = 1_000_000, 10_000
+"""What Kafka reads of an array, and of tagged fields, since 4.4; brokers of older releases refuse more here, too."""
 MOST_OF_A_VARINT = 35
 
 
@@ -133,6 +135,8 @@ def _array(name: str, element: Walk, least: int, is_flexible: bool, may_be_null:
             count, at = int.from_bytes(data[at : _within(data, at + COUNT)], "big", signed=True), at + COUNT
         if count * least > len(data) - at:
             raise Malformed(f"{name} says that it has {count} elements, where {len(data) - at} bytes follow")
+        if count > MOST_ELEMENTS:
+            raise Malformed(f"{name} has {count} elements; legal are up to {MOST_ELEMENTS:,}")
         if count < 0 and not (may_be_null and count == NONE):
             raise Malformed(f"{name} may not be null")
         for _ in range(count):
@@ -149,6 +153,8 @@ def _nullable(of: Walk) -> Walk:
 def _tags(data: bytes, at: int, known: frozenset[int], cuts: Cuts) -> int:
     begin, kept = at, list[bytes]()
     count, at = _uvarint(data, at)
+    if count > MOST_TAGS:
+        raise Malformed(f"{count} tagged fields; legal are up to {MOST_TAGS:,}")
     for _ in range(count):
         since = at
         tag, at = _uvarint(data, at)
