@@ -60,7 +60,8 @@ class Began(NamedTuple):
         """Whether the log began after a moment, on whichever of two clocks that are at most so far apart."""
         if time_ms is None or self.not_before_ms is None:
             return False
-        return time_ms + apart_ms < self.not_before_ms
+        # The marker of what was complete in the same millisecond had to be in a log before.
+        return time_ms + apart_ms < self.not_before_ms + self.is_recorded
 
 
 def began(log: PartitionLog, created_ms: int | None) -> Began:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Evidence, Lost, PartitionLog, Phase
-from zombieproof.traces.readers.files import plain_name
+from zombieproof.traces.readers.files import base_offset_of, plain_name
 
 
 class Reached(NamedTuple):
@@ -57,7 +57,13 @@ def _cut(log: PartitionLog, reached: Reached) -> None:
 
 
 def _look_at_beginning(log: PartitionLog, evidence: Evidence) -> None:
-    """Retention moves the first leader epoch with the log start: one before it shows that a segment is lost."""
+    """Retention moves the first leader epoch with the log start: one before it shows that a segment is lost.
+
+    Where the first segment that is there holds the log start, records before it were deleted, and no segment is lost.
+    """
+    bases = [base for file in log.files if (base := base_offset_of(file)) is not None]
+    if bases and min(bases) < log.start_offset:
+        return
     folders = {str(Path(file).parent) for file in log.files}
     starts = [each for each in evidence.epoch_starts if each.folder in folders and each.offset < log.start_offset]
     if starts:
