@@ -7,7 +7,7 @@ together: each log once, each snapshot entry once, and what could not be read, w
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -51,7 +51,7 @@ from zombieproof.traces.readers.recognise import Kind, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
-from zombieproof.traces.readers.topic_lives import add_calls, read_topic_lives
+from zombieproof.traces.readers.topic_lives import add_calls, earlier_topics, read_topic_lives
 from zombieproof.traces.watching import Meter, Stage, Watch
 
 Item = TypeVar("Item")
@@ -145,6 +145,7 @@ class _Collector:
         self._aborted: dict[Source, list[AbortedTransaction]] = {source: [] for source in Source}
         self._console: list[TransactionStateRecord] = []
         self._indexes: dict[str, set[int]] = {}
+        self._earlier: frozenset[str] = frozenset()
         self._checkpoints: list[tuple[Kind, Path, dict[TopicPartition, int]]] = []
         self._readers: dict[Kind, Callable[[memoryview, str], None]] = {
             Kind.SEGMENT: self._segment,
@@ -401,6 +402,7 @@ class _Collector:
     def finish(self) -> Evidence:
         """Put together what was read."""
         evidence = self.evidence
+        self._set_aside(earlier_topics(evidence, self._latest_in()))
         screened = self._screened()
         # What was read again stands where it would have stood.
         self._contents.sort(key=lambda content: self._order[content[2].file])
@@ -421,9 +423,47 @@ class _Collector:
         look_for_ends(evidence)
         return evidence
 
+    def _latest_in(self) -> dict[str, int]:
+        """By folder, the time of the newest batch of the segments in it."""
+        found: dict[str, int] = {}
+        for source, _, content in self._contents:
+            folder = str(Path(content.file).parent)
+            for batch in content.batches if source is Source.SEGMENT else ():
+                found[folder] = max(batch.max_timestamp_ms, found.get(folder, NONE))
+        for log in () if self._screen is None else self._screen.cleared():
+            if log.cleared is not None and log.cleared.latest_ms is not None:
+                found[str(Path(log.files[0]).parent)] = log.cleared.latest_ms
+        return found
+
+    def _set_aside(self, earlier: Mapping[str, str]) -> None:
+        """Leave out what was read in folders of topics that were deleted: `earlier` says of a folder why."""
+
+        def is_kept(file: str) -> bool:
+            return str(Path(file).parent) not in earlier
+
+        if not earlier:
+            return
+        evidence = self.evidence
+        self._earlier = frozenset(earlier)
+        self._contents = [each for each in self._contents if is_kept(each[2].file)]
+        for source in Source:
+            self._snapshots[source] = [each for each in self._snapshots[source] if is_kept(each.file)]
+            self._aborted[source] = [each for each in self._aborted[source] if is_kept(each.file)]
+        for folder in earlier:
+            place = place_of(f"{folder}/")
+            evidence.named_offsets.pop((place.replica, (place.topic, place.partition)), None)
+        evidence.topic_identities = [each for each in evidence.topic_identities if each.folder not in earlier]
+        evidence.epoch_starts = [each for each in evidence.epoch_starts if each.folder not in earlier]
+        evidence.damage = [each for each in evidence.damage if is_kept(each.file) and each.file not in earlier]
+        evidence.ignored += (
+            Ignored(file, earlier[str(Path(file).parent)]) for file in evidence.files if not is_kept(file)
+        )
+        evidence.files = [file for file in evidence.files if is_kept(file)]
+
     def _screened(self) -> list[merge.Copy]:
         """Logs that were cleared. They are compared with no others: where there are any, all are read."""
-        cleared = [] if self._screen is None else self._screen.cleared()
+        every = [] if self._screen is None else self._screen.cleared()
+        cleared = [log for log in every if str(Path(log.files[0]).parent) not in self._earlier]
         places = Counter(log.topic_partition for log in cleared)
         others = {(content.place.topic, content.place.partition) for _, _, content in self._contents}
         nameless = any(not content.place.is_known and content.batches for _, _, content in self._contents)

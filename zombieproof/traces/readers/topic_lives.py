@@ -3,6 +3,8 @@
 Nothing in a partition's log or in ``__transaction_state`` tells a topic from a later one of the same name.
 """
 
+from collections.abc import Mapping
+
 from zombieproof.formats.cluster_metadata import PartitionCreated, TopicCreated, TopicRemoved, read_topic_record
 from zombieproof.formats.faults import Undecodable
 from zombieproof.traces.evidence import Evidence, TopicLife
@@ -49,6 +51,46 @@ def _take(
         life.partitions.setdefault(found.partition, timestamp_ms)
     elif life.removed_ms is None:
         life.removed_ms = timestamp_ms
+
+
+def earlier_topics(evidence: Evidence, latest_in: Mapping[str, int]) -> dict[str, str]:
+    """Folders of topics that were deleted and created again, and why each is passed over.
+
+    A broker that was away keeps the folder until it is back: it is no copy of the present partition. Which of several
+    ids is the present one the metadata tells, else the newest batch (`latest_in`, by folder); nothing is passed over
+    where neither does, or where all topics differ, as those of two clusters do.
+    """
+    folders: dict[str, dict[str, list[str]]] = {}
+    for each in evidence.topic_identities:
+        folders.setdefault(each.topic, {}).setdefault(each.topic_id, []).append(each.folder)
+    is_one_cluster = any(len(ids) == 1 and len(next(iter(ids.values()))) > 1 for ids in folders.values())
+    found: dict[str, str] = {}
+    for topic, ids in folders.items():
+        present = _present(topic, ids, evidence, latest_in, is_one_cluster=is_one_cluster) if len(ids) > 1 else None
+        for topic_id in ids if present else ():
+            if topic_id != present:
+                why = f"of an earlier topic {topic!r}, with the id {topic_id}; the present one has {present}"
+                found.update(dict.fromkeys(ids[topic_id], why))
+    return found
+
+
+def _present(
+    topic: str,
+    ids: Mapping[str, list[str]],
+    evidence: Evidence,
+    latest_in: Mapping[str, int],
+    *,
+    is_one_cluster: bool,
+) -> str | None:
+    """The id of the present topic of a name; None where it is not known."""
+    lives = [life for life in evidence.topic_lives if life.topic == topic and life.topic_id]
+    if any(life.topic_id in ids for life in lives):
+        return lives[-1].topic_id if lives[-1].topic_id in ids else None
+    latest = {topic_id: max((latest_in.get(each, -1) for each in here), default=-1) for topic_id, here in ids.items()}
+    newest = max(latest.values())
+    if not is_one_cluster or min(latest.values()) < 0 or list(latest.values()).count(newest) > 1:
+        return None
+    return next(topic_id for topic_id, time in latest.items() if time == newest)
 
 
 def add_calls(evidence: Evidence) -> None:
