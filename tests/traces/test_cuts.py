@@ -8,12 +8,14 @@ speaks of its end; there the finding itself says so.
 
 import lzma
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from zombieproof.cli.judging import exit_code
+from zombieproof.screening.taking import LogScreen
+from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.replay import replay
 from zombieproof.traces.verdict.report import Report
 
@@ -136,6 +138,93 @@ def test_a_lost_segment_gives_no_finding_and_what_it_held_is_named(samples: Path
     assert left.findings == []
     spans = {(gap.first_offset, gap.last_offset) for gap in left.not_judged if gap.name == "d-0"}
     assert spans == {[(0, 1), (2, 3), (4, 5)][lost]}
+
+
+# ---------------------------------------------------------------- holes that the cleaner leaves
+
+
+THINNED = ((0, b"a", b"1"), (2, b"c", b"1"))
+"""A batch of three offsets of which the cleaner took one."""
+
+
+def rolled(folder: Path, *segments: tuple[int, Sequence[bytes]]) -> Path:
+    """The folder of a partition with these segments."""
+    folder.mkdir()
+    for base, batches in segments:
+        (folder / f"{base:020}.log").write_bytes(b"".join(batches))
+    return folder
+
+
+def holes(folder: Path, *, screened: bool) -> set[tuple[int | None, int | None]]:
+    evidence = collect([folder], screen=LogScreen() if screened else None)
+    assert evidence.damage == []
+    return {(gap.first_offset, gap.last_offset) for gap in replay(evidence).not_judged}
+
+
+both = pytest.mark.parametrize("screened", [True, False], ids=["screened", "read"])
+
+
+@both
+def test_the_cleaner_leaves_a_hole_at_the_end_of_a_segment(
+    tmp_path: Path, batch: Callable[..., bytes], screened: bool
+) -> None:
+    """Records, and whole batches, at the end of a segment are gone; so are whole segments that held nothing else."""
+    one, later = batch(THINNED), batch(base_offset=9)
+    assert holes(rolled(tmp_path / "c-0", (0, [one]), (9, [later])), screened=screened) == set()
+    inside = [batch(), batch(base_offset=4)]
+    assert holes(rolled(tmp_path / "c-1", (0, inside), (9, [later])), screened=screened) == set()
+    many = ((0, [one]), (20, [batch(base_offset=25)]), (40, [batch(base_offset=40)]), (90, [batch(base_offset=95)]))
+    assert holes(rolled(tmp_path / "c-2", *many), screened=screened) == set()
+
+
+@both
+def test_a_hole_between_segments_of_a_topic_that_was_not_compacted_is_reported(
+    tmp_path: Path, batch: Callable[..., bytes], screened: bool
+) -> None:
+    segments = ((0, [batch()]), (1, [batch(base_offset=1)]), (9, [batch(base_offset=9)]))
+    assert holes(rolled(tmp_path / "t-0", *segments), screened=screened) == {(2, 8)}
+
+
+@both
+def test_a_name_in_the_cleaners_checkpoint_alone_shows_no_cleaning_of_a_hole(
+    tmp_path: Path, batch: Callable[..., bytes], screened: bool
+) -> None:
+    """The checkpoint names every topic that may be compacted, before anything was."""
+    rolled(tmp_path / "t-0", (0, [batch()]), (9, [batch(base_offset=9)]))
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 0\n")
+    assert holes(tmp_path, screened=screened) == {(1, 8)}
+
+
+@both
+def test_a_torn_end_of_a_segment_is_no_hole_of_the_cleaner(
+    tmp_path: Path, batch: Callable[..., bytes], screened: bool
+) -> None:
+    folder = rolled(tmp_path / "c-0", (0, [batch(THINNED), batch(base_offset=5)[:-2]]), (9, [batch(base_offset=9)]))
+    evidence = collect([folder], screen=LogScreen() if screened else None)
+    assert evidence.damage
+    assert {(gap.first_offset, gap.last_offset) for gap in replay(evidence).not_judged} == {(3, 8)}
+
+
+@both
+def test_an_index_without_its_segment_shows_that_one_is_lost_in_a_compacted_topic(
+    tmp_path: Path, batch: Callable[..., bytes], screened: bool
+) -> None:
+    folder = rolled(tmp_path / "c-0", (0, [batch(THINNED)]), (9, [batch(base_offset=9)]))
+    (folder / f"{4:020}.index").touch()
+    assert holes(folder, screened=screened) == {(4, 8)}
+
+
+@both
+def test_records_that_were_deleted_from_the_middle_of_a_segment_are_no_hole(
+    tmp_path: Path, batch: Callable[..., bytes], screened: bool
+) -> None:
+    """DeleteRecords moves the log start into a segment; the leader epochs may begin before it still."""
+    folder = rolled(tmp_path / "t-0", (5, [batch(base_offset=5), batch(base_offset=6)]), (7, [batch(base_offset=7)]))
+    (folder / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nt 0 6\n")
+    assert holes(tmp_path, screened=screened) == set()
+    (tmp_path / "log-start-offset-checkpoint").unlink()
+    assert holes(tmp_path, screened=screened) == {(0, 4)}
 
 
 def split(segment: Path, bases: tuple[int, ...]) -> None:
