@@ -92,6 +92,12 @@ COUNTED: Final[Mapping[str, Counted]] = {
     "marker_outlives_data": Counted("cleaned_log", 83_092),
     "last_batch_outlives_records": Counted("cleaned_log_of_version_0", 1_312),
     "snapshot_keeps_open": Counted("shortened_log", 7_123),
+    "late_commit_is_fenced": Counted("late_commit", 78),
+    "persist_last_epoch": Counted("repeated_init", 7_469),
+    "marker_keeps_newer_guard": Counted("repeated_marker", 374),
+    "deletion_waits_for_offsets": Counted("deleted_group", 15_952),
+    "commit_by_topic_id": Counted("recreated_input", 3_308),
+    "retry_looks_topic_ids_up": Counted("recreated_input", 3_308),
     "producers_outlive_records": Counted("shortened_for_readers", 1_180),
 }
 """Switch -> a small scenario whose number of states it changes, and that number."""
