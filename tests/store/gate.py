@@ -1,7 +1,7 @@
 """The crash tests at the depth that is asked for: `python -m tests.store.gate --depth gate` (`make gate`, `make soak`).
 
 Every row of the table is a fault; it says how often it was injected, and what clients found wrong afterwards. Nothing
-may be. The last row is of brokers that are sent what nobody means. With ``--write`` the table is put into
+may be. The last rows are of brokers that are sent what nobody means, and valid requests in any order. With ``--write`` the table is put into
 ``docs/crashes.md``.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.store import clocks, crashing, damage, failing, kills
 from tests.store.crashing import Reached
 from tests.store.workloads import WORKLOADS
-from tests.wire import fuzz
+from tests.wire import fuzz, sequences
 from zombieproof.broker.store.fault_disk import Fault
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "crashes.md"
@@ -103,6 +103,16 @@ def frames(depth: str) -> list[Job]:
     return [partial(fuzz.part, each, seed) for seed in range(parts)]
 
 
+def request_sequences(depth: str) -> list[Job]:
+    parts, each = {"commit": (1, 15), "gate": (5, 5_000), "soak": (50, 5_000)}[depth]
+    return [
+        partial(sequences.part, each, seed, nodes, stored)
+        for seed in range(parts)
+        for nodes in (1, 3)
+        for stored in (False, True)
+    ]
+
+
 # Parts of the first rows are the longest, those of the last rows short: no core waits long for the other in the end.
 ROWS = {
     "points": Row(
@@ -116,6 +126,11 @@ ROWS = {
     "clocks": Row("the clock jumps, goes back, stands still", "100,000 schedules", clock_jumps),
     "pauses": Row("producer and coordinator paused past the time-out", "200 cycles each", pauses),
     "frames": Row("bytes that nobody means, made of requests that somebody sent", "1,000,000 frames", frames),
+    "sequences": Row(
+        "valid requests of all APIs about the same topics, from several connections",
+        "100,000 sequences",
+        request_sequences,
+    ),
 }
 
 
@@ -189,7 +204,8 @@ take over, everything is read, and what clients were told is held against what i
 (`zombieproof.traces.history`). *Wrong afterwards* counts what was found: lost or doubled records, transactions torn,
 read before or without their commit or open for ever, offsets that are not those committed, directories that do not
 open. Of frames it is an end of the brokers, a call of more than a second, or memory that grows by more than 64 MiB:
-what comes of a frame is an answer, silence as of a fetch that waits, or the end of its connection.
+what comes of a frame is an answer, silence as of a fetch that waits, or the end of its connection. Of sequences it is
+an internal error, a response that cannot be read, or a directory that does not open after a power failure.
 
 """
 

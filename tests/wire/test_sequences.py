@@ -1,0 +1,87 @@
+"""Requests of every API in any order, from several connections, end no broker and no data directory."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.wire.sequences import sequences
+from zombieproof.broker.cluster.node import Broker
+from zombieproof.broker.data_directory import DataDirectory
+from zombieproof.broker.group.consumer_group import ConsumerGroup
+from zombieproof.broker.store.log_directory import LogDirectory
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.wire.names import TopicNames
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "stored"])
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_sequences_meet_no_unexpected_error(nodes: int, stored: bool) -> None:
+    found = sequences(75, 99, nodes=nodes, stored=stored)
+    assert found.findings == []
+    assert found.counts["answered"] > 300
+
+
+def test_the_same_seed_sends_the_same_sequences() -> None:
+    assert sequences(10, 5).counts == sequences(10, 5).counts
+
+
+def waiters_are_woken_one_by_one(broken: pytest.MonkeyPatch) -> None:
+    def remove(self: Broker, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        for each in partitions:
+            if self.partitions.replicas.pop(each, None) is not None:
+                self.desk.changed(each)
+        return []
+
+    broken.setattr(Broker, "remove_replicas", remove)
+
+
+def groups_keep_deleted_topics(broken: pytest.MonkeyPatch) -> None:
+    broken.setattr(ConsumerGroup, "forget_topics", lambda self, topic_ids: None)
+
+
+def folders_are_renamed_later(broken: pytest.MonkeyPatch) -> None:
+    keep_only, save = LogDirectory.keep_only, DataDirectory.save
+
+    def only_known(self: DataDirectory) -> None:
+        with pytest.MonkeyPatch.context() as once:
+            once.setattr(LogDirectory, "keep_only", lambda self, topic_ids: None)
+            save(self)
+
+    def open_store(self: DataDirectory, node: int, partition: TopicPartition) -> object:
+        with pytest.MonkeyPatch.context() as once:
+            once.setattr(DataDirectory, "save", only_known)
+            return opened(self, node, partition)
+
+    opened = DataDirectory.open_store
+    assert keep_only is LogDirectory.keep_only
+    broken.setattr(DataDirectory, "open_store", open_store)
+
+
+def names_with_a_question_mark_are_ids(broken: pytest.MonkeyPatch) -> None:
+    told = TopicNames.topic
+
+    def topic(self: TopicNames, name: str) -> object:
+        if name.startswith("?") and len(name) < 10:
+            raise ValueError("badly formed hexadecimal UUID string")
+        return told(self, name)
+
+    broken.setattr(TopicNames, "topic", topic)
+
+
+@pytest.mark.parametrize(
+    ("breaks", "error", "stored", "seed"),
+    [
+        (waiters_are_woken_one_by_one, "KeyError", False, 1),
+        (groups_keep_deleted_topics, "KeyError", False, 1),
+        (folders_are_renamed_later, "Damaged", True, 1),
+        (names_with_a_question_mark_are_ids, "ValueError", False, 1),
+    ],
+)
+def test_brokers_that_fall_over_a_deleted_topic_are_found(
+    breaks: Break, error: str, stored: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaks(monkeypatch)
+    found = sequences(75, seed, stored=stored)
+    assert [each for each in found.findings if f": {error}: " in each]
