@@ -12,6 +12,7 @@ from zombieproof.model.decisions.create_topics import (
     refusal_of_more,
     refusal_of_name,
     refusal_of_places,
+    refusal_of_records,
     refusal_of_size,
 )
 from zombieproof.model.vocabulary import NONE, Error
@@ -87,6 +88,18 @@ def test_why_no_partitions_are_added(facts: tuple[bool, int, int, int], refused:
 
 def test_a_request_wants_no_more_than_it_may() -> None:
     assert [refusal_of_size(MOST_PARTITIONS + more).error for more in (0, 1)] == [Error.NONE, Error.POLICY_VIOLATION]
+
+
+def test_each_topic_and_setting_counts_as_a_partition_does() -> None:
+    for partitions, settings, topics, error in (
+        (9_999, 0, 1, Error.NONE),
+        (10_000, 0, 1, Error.POLICY_VIOLATION),
+        (9_998, 0, 2, Error.NONE),
+        (9_999, 0, 2, Error.POLICY_VIOLATION),
+        (9_998, 1, 1, Error.NONE),
+        (9_998, 2, 1, Error.POLICY_VIOLATION),
+    ):
+        assert refusal_of_records(partitions, settings, topics).error == error
 
 
 def test_whoever_is_down_may_have_a_replica_beside_one_that_lives() -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from zombieproof.model.decisions.create_topics import (
     BY_DEFAULT,
+    MOST_PARTITIONS,
     Assignment,
     Place,
     Refusal,
@@ -22,6 +23,7 @@ from zombieproof.model.decisions.create_topics import (
     refusal_of_more,
     refusal_of_name,
     refusal_of_places,
+    refusal_of_records,
     refusal_of_size,
 )
 from zombieproof.model.decisions.fetch import error_of_topic
@@ -74,6 +76,19 @@ def names(named: Named, partitions: int) -> Refused:
     """Whether a topic can be called so, in a request that wants so many partitions in all."""
     refused = refusal_of_size(partitions)
     return Refused(refusal_of_name(*named)) if refused.why == Refusal.NOTHING else refused
+
+
+MOST_AT_ONCE = MOST_PARTITIONS
+
+
+def at_once(partitions: int, settings: int, topics: int) -> Refused:
+    """Whether so many topics can be made by one request; `partitions` and `settings` of all of them."""
+    return refusal_of_records(partitions, settings, topics)
+
+
+def at_start(partitions: int) -> Refused:
+    """Whether a topic that is there from the start can have so many partitions."""
+    return refusal_of_size(partitions)
 
 
 def wanted(said: Said, default: Said) -> int:

@@ -32,6 +32,8 @@ from zombieproof.broker.store.config_names import named
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition, check_topic
 from zombieproof.model.releases import RELEASES, transaction_version_of
 from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import Error
+from zombieproof.statemachines.topics import MOST_AT_ONCE, at_start
 
 Replicas = list[tuple[int, ...]]
 """The replicas of each partition of a topic, preferred leader first."""
@@ -114,19 +116,24 @@ class Cluster:
             self._bring_up_to_date(partition, *known.replicas[1:])
         self.settle()
 
-    def _all_topics(self, topics: Mapping[str, int | Replicas]) -> dict[str, Replicas]:
+    def _all_topics(self, given_topics: Mapping[str, int | Replicas]) -> dict[str, Replicas]:
         every = dict[str, Replicas]()
-        for topic in topics:
+        for topic in given_topics:
             check_topic(topic)
         counts = {
             TRANSACTION_STATE: self.settings.transaction_state_log_num_partitions,
             CONSUMER_OFFSETS: self.settings.offsets_topic_num_partitions,
         }
-        for topic, given in {**counts, **topics}.items():
+        for topic, given in {**counts, **given_topics}.items():
             every[topic] = self._spread(topic, given) if isinstance(given, int) else given
         return every
 
     def _spread(self, topic: str, partitions: int) -> Replicas:
+        if at_start(partitions).error != Error.NONE:
+            raise ValueError(
+                f"topic {topic!r} would have {partitions:,} partitions: at most {MOST_AT_ONCE:,} can be made at once, "
+                "as by a request to Kafka; CreatePartitions adds more"
+            )
         ids = self._node_ids
         width = len(ids) if topic in INTERNAL_TOPICS else 1
         return [tuple(ids[(first + i) % len(ids)] for i in range(width)) for first in range(partitions)]

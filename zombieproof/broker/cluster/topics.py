@@ -6,7 +6,7 @@ Source: ``ReplicationControlManager.java``, ``Topic.java``, ``DefaultAutoTopicCr
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from zombieproof.broker.authorization.may import May, everything, may_create
 from zombieproof.broker.cluster.metadata import Metadata
@@ -36,6 +36,7 @@ from zombieproof.statemachines.topics import Elected, LedBy, Named, Place, Refus
 
 WORDS = {
     Refusal.TOO_MANY: "Excessively large number of partitions per request.",
+    Refusal.TOO_LARGE: "Unable to perform excessively large batch operation.",
     Refusal.NAMED_TWICE: "Duplicate topic name.",
     Refusal.MAY_NOT: "Authorization failed.",
     Refusal.PROHIBITED: "Creation of internal topic {name} is prohibited.",
@@ -104,6 +105,22 @@ def _told_of_election(elected: Elected, partition: TopicPartition, kind: int) ->
     return PartitionElected(ERRORS_OF_ELECTIONS.get(elected, int(Error.NONE)), message)
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedTopic:
+    """A topic that a request wants, where its replicas would lie, and why it is not made; `other` is for the words."""
+
+    name: str
+    stated: dict[str, str]
+    replicas: steps.Replicas
+    refused: Refused
+    other: str
+
+
+def _refusal_of_records(planned: list[PlannedTopic]) -> Refused:
+    made = [each for each in planned if each.refused.error == Error.NONE]
+    return steps.at_once(sum(len(each.replicas) for each in made), sum(len(each.stated) for each in made), len(made))
+
+
 @dataclass(slots=True)
 class Topics:
     """What requests want of topics, at one broker."""
@@ -121,7 +138,11 @@ class Topics:
         own = {name: may_create(may, name) for name in once}
         size = sum(steps.wanted(_said(topic), self._default) for topic in request.topics if own[topic.name])
         of_names = {name: self._refusal_of_name(name, times[name] > 1, size, own[name]) for name in once}
-        rows = [self._create(topic, *of_names[name], only_looks=request.validate_only) for name, topic in once.items()]
+        planned = [self._plan(topic, *of_names[name]) for name, topic in once.items()]
+        refused = _refusal_of_records(planned)
+        if refused.error != Error.NONE:
+            planned = [replace(each, refused=refused) for each in planned]
+        rows = [self._create(each, only_looks=request.validate_only) for each in planned]
         return TopicsCreated(tuple([_shown(row, may) for row in rows]))
 
     # ---------------------------------------------------------------- more of one
@@ -184,18 +205,25 @@ class Topics:
 
     def create_by_default(self, name: str) -> None:
         """Somebody asks for a topic that is not there: it is made, if it can be."""
-        self._create(NewTopic(name), *self._refusal_of_name(name), only_looks=False)
+        size = steps.wanted(_said(NewTopic(name)), self._default)
+        planned = self._plan(NewTopic(name), *self._refusal_of_name(name, size=size))
+        if _refusal_of_records([planned]).error == Error.NONE:
+            self._create(planned, only_looks=False)
 
-    def _create(self, topic: NewTopic, refused: Refused, other: str, *, only_looks: bool) -> TopicCreated:
-        name, stated = topic.name, {each.name: each.value for each in topic.settings if each.value is not None}
+    def _plan(self, topic: NewTopic, refused: Refused, other: str) -> "PlannedTopic":
+        stated = {each.name: each.value for each in topic.settings if each.value is not None}
         if refused.error == Error.NONE:
             refused, other = _refusal_of_settings(topic.settings, stated)
         replicas: steps.Replicas = []
         if refused.error == Error.NONE:
             refused, replicas = steps.creates(_said(topic), self._default, self.place)
             other = self._beside(refused, topic)
+        return PlannedTopic(topic.name, stated, replicas, refused, other)
+
+    def _create(self, planned: "PlannedTopic", *, only_looks: bool) -> TopicCreated:
+        name, refused, replicas, stated = planned.name, planned.refused, planned.replicas, planned.stated
         if refused.error != Error.NONE:
-            return TopicCreated(name, refused.error, words_of(refused, name, other))
+            return TopicCreated(name, refused.error, words_of(refused, name, planned.other))
         if not only_looks:
             self.metadata.make(name, replicas, stated)
         return TopicCreated(name, int(Error.NONE), None, len(replicas), len(replicas[0]), self._settings_of_new(stated))

@@ -52,6 +52,7 @@ class Refusal(IntEnum):
     MISCOUNTED = 23
     TOO_MANY = 24
     MAY_NOT = 25
+    TOO_LARGE = 26
 
 
 _ERRORS = {
@@ -81,6 +82,7 @@ _ERRORS = {
     Refusal.MISCOUNTED: Error.INVALID_REPLICA_ASSIGNMENT,
     Refusal.TOO_MANY: Error.POLICY_VIOLATION,
     Refusal.MAY_NOT: Error.TOPIC_AUTHORIZATION_FAILED,
+    Refusal.TOO_LARGE: Error.POLICY_VIOLATION,
 }
 
 
@@ -110,6 +112,14 @@ Assignment = tuple[int, Sequence[int]]
 def refusal_of_size(partitions: int) -> Refused:
     """Why no topic of a request is made that wants so many partitions in all."""
     return Refused(Refusal.TOO_MANY if partitions > MOST_PARTITIONS else Refusal.NOTHING)
+
+
+def refusal_of_records(partitions: int, settings: int, topics: int) -> Refused:
+    """Why no topic of a request is made: the controller writes a record for each topic, partition and setting.
+
+    So one topic can have 9,999 partitions at first, and more later (``BoundedList``).
+    """
+    return Refused(Refusal.TOO_LARGE if partitions + settings + topics > MOST_PARTITIONS else Refusal.NOTHING)
 
 
 def refusal_of_name(
