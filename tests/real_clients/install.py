@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from zombieproof.model.releases import RELEASES
+
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS = ROOT / ".clients"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -142,6 +144,130 @@ BESIDE: Mapping[str, Installer] = {"spark-connector": of_spark("tests.spark_conn
 """What is no client to run the scenarios with, and is got in the same way when it is named."""
 
 
+# ---------------------------------------------------------------- clients of the time of a release
+
+_PLATFORMS = ("manylinux1_x86_64", "manylinux2010_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")
+
+
+def of_old_java(release: str) -> Installer:
+    """A release of Kafka's own client, and one program for all of them, which Java compiles when it is started."""
+    copy = ("mvn", "-q", "-B", "dependency:copy", "-DoutputDirectory=lib")
+    jars = (f"org.apache.kafka:kafka-clients:{release}", *(f"org.slf4j:slf4j-{each}:1.7.36" for each in ("api", "nop")))
+    return Installer(
+        tools=("java", "mvn"),
+        made_of=(PROGRAMS / "OneCommit.java",),
+        commands=lambda folder: [(*copy, f"-Dartifact={jar}") for jar in jars],
+        starts=lambda folder: ("java", "-Xmx128m", "-cp", f"{folder / 'lib'}/*", PROGRAMS / "OneCommit.java"),
+    )
+
+
+def of_wheel(program: str, requirement: str, python: str = "") -> Installer:
+    """A wheel in `lib`, without what it requires; `python`: of another Python than this one ("38"), for its library."""
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+    other = () if not python else ("--only-binary=:all:", f"--python-version={python}")
+    platforms = [f"--platform={each}" for each in _PLATFORMS] if python else []
+    return Installer(
+        tools=(),
+        made_of=(PROGRAMS / program,),
+        commands=lambda folder: [(*pip, *other, *platforms, "--target", folder / "lib", requirement)],
+        starts=lambda folder: (sys.executable, "-W", "ignore", PROGRAMS / program, folder / "lib"),
+    )
+
+
+def of_their_time(client: str, version: str, python: str = "") -> Installer:
+    """A release of a client, which commits a record and reads it (`programs/OneCommit.java` and its like)."""
+    if client == "java":
+        return of_old_java(version)
+    program = "librdkafka_commit.py" if client == "librdkafka" else "kafka_python_commit.py"
+    package = "confluent-kafka" if client == "librdkafka" else client
+    return of_wheel(program, f"{package}=={version}", python)
+
+
+JAVA = {
+    release: f"{release}.{patch}"
+    for release, patch in {
+        "0.11.0": 3,
+        "1.0": 2,
+        "1.1": 1,
+        "2.0": 1,
+        "2.1": 1,
+        "2.2": 2,
+        "2.3": 1,
+        "2.4": 1,
+        "2.5": 1,
+        "2.6": 3,
+        "2.7": 2,
+        "2.8": 2,
+        "3.0": 2,
+        "3.1": 2,
+        "3.2": 3,
+        "3.3": 2,
+        "3.4": 1,
+        "3.5": 2,
+        "3.6": 2,
+        "3.7": 2,
+        "3.8": 1,
+        "3.9": 1,
+        "4.0": 1,
+        "4.1": 1,
+        "4.2": 0,
+        "4.3": 1,
+        "4.4": 0,
+    }.items()
+}
+"""Release -> the newest patch release of Kafka's own client."""
+
+LIBRDKAFKA = {
+    "0.11.0": ("0.11.6", "36"),
+    "2.1": ("1.0.1", "37"),
+    "2.3": ("1.2.0", "37"),
+    "2.4": ("1.3.0", "37"),
+    "2.5": ("1.4.2", "38"),
+    "2.6": ("1.5.0", "38"),
+    "2.7": ("1.6.1", "38"),
+    "2.8": ("1.7.0", "38"),
+    "3.0": ("1.8.2", "38"),
+    "3.3": ("2.0.2", "311"),
+    "3.4": ("2.1.1", "311"),
+    "3.6": ("2.3.0", "311"),
+    "3.8": ("2.6.2", "311"),
+    "3.9": ("2.8.2", "311"),
+    "4.0": ("2.11.1", "311"),
+    "4.2": ("2.14.2", "311"),
+    "4.4": ("2.16.1", "311"),
+}
+"""From a release on -> the confluent-kafka of its time, in whose wheels the library is, and the Python of the wheel."""
+
+KAFKA_PYTHON = {
+    "0.11.0": "1.4.4",
+    "2.2": "1.4.6",
+    "2.3": "1.4.7",
+    "2.6": "2.0.2",
+    "3.9": "2.1.5",
+    "4.0": "2.2.15",
+}
+"""From a release on -> the kafka-python of its time. None before 1.4.4 runs on a Python of today."""
+
+
+def clients_of(release: str) -> Mapping[str, str]:
+    """The clients of the time of a release of brokers: name -> the name of its installer."""
+    before = RELEASES[: RELEASES.index(release) + 1]
+    library, _ = next(LIBRDKAFKA[each] for each in reversed(before) if each in LIBRDKAFKA)
+    python = next(KAFKA_PYTHON[each] for each in reversed(before) if each in KAFKA_PYTHON)
+    versions = {"java": JAVA[release], "librdkafka": library, "kafka-python": python}
+    return {name: f"{name}-{version}" for name, version in versions.items()}
+
+
+OF_THEIR_TIME: Mapping[str, Installer] = {
+    **{f"java-{version}": of_their_time("java", version) for version in JAVA.values()},
+    **{f"librdkafka-{version}": of_their_time("librdkafka", version, of) for version, of in LIBRDKAFKA.values()},
+    **{f"kafka-python-{version}": of_their_time("kafka-python", version) for version in KAFKA_PYTHON.values()},
+}
+
+GENERATIONS = ("0.11.0", "2.0", "2.4", "2.7", "2.8", "3.3", "3.9", "4.4")
+"""Releases of which `make clients` drives brokers by clients of their time."""
+
+
 # ---------------------------------------------------------------- installing
 
 
@@ -162,7 +288,7 @@ def program(name: str, clients: Path = CLIENTS) -> list[str]:
 
 
 def _row(name: str) -> Installer:
-    return INSTALLERS.get(name) or BESIDE[name]
+    return INSTALLERS.get(name) or BESIDE.get(name) or OF_THEIR_TIME[name]
 
 
 def install(name: str, clients: Path = CLIENTS) -> None:
@@ -212,9 +338,10 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command."""
     about = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.real_clients.install", description=about)
-    known = (*INSTALLERS, *BESIDE)
-    parser.add_argument("name", nargs="*", help=f"which (all but {', '.join(BESIDE)}): {', '.join(known)}")
-    names = parser.parse_args(words).name or list(INSTALLERS)
+    known = (*INSTALLERS, *BESIDE, *OF_THEIR_TIME)
+    usual = [*INSTALLERS, *dict.fromkeys(name for each in GENERATIONS for name in clients_of(each).values())]
+    parser.add_argument("name", nargs="*", help=f"which ({', '.join(usual)}): {', '.join(known)}")
+    names = parser.parse_args(words).name or usual
     unknown = [name for name in names if name not in known]
     if unknown:
         parser.error(f"no client is named {', '.join(unknown)}; there are {', '.join(known)}")

@@ -125,9 +125,9 @@ def read(rd: Any, bootstrap: str, topic: str) -> list[str]:
             message = Message.from_address(at)
             if not message.err:
                 found.append(ctypes.string_at(message.payload, message.size).decode())
-    failed = rd.rd_kafka_commit(consumer, None, 0)
-    if failed:
-        raise SystemExit(f"the consumer cannot commit its offsets: {rd.rd_kafka_err2str(failed).decode()}")
+                failed = rd.rd_kafka_commit_message(consumer, ctypes.c_void_p(at), 0)
+                if failed:
+                    raise SystemExit(f"the offset is not committed: {rd.rd_kafka_err2str(failed).decode()}")
     return found
 
 
