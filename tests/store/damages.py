@@ -35,6 +35,7 @@ from zombieproof.messages.partitions import (
     DescribeProducersAnswer,
     Fetch,
     FetchAnswer,
+    Fetched,
     Produce,
 )
 from zombieproof.messages.transactions import DescribeTransactions, DescribeTransactionsAnswer, EndTxn, InitProducerId
@@ -191,7 +192,9 @@ def read(embedded: Embedded) -> Reading:
         for node, each in served.items():
             found.parts[f"{partition[0]}-{partition[1]} at {node}"] = each
     for group in GROUPS:
-        answer = embedded.ask(OffsetFetch(7, group, require_stable=False, partitions=(("in", 0),)), cluster.group_coordinator_of(group))
+        answer = embedded.ask(
+            OffsetFetch(7, group, require_stable=False, partitions=(("in", 0),)), cluster.group_coordinator_of(group)
+        )
         of_group = cluster.metadata.group_partition(group)
         if isinstance(answer, OffsetFetchAnswer) and answer.error == Error.NONE:
             found.parts[f"offsets of {group} in {of_group[1]}"] = answer.partitions["in", 0]
@@ -228,7 +231,8 @@ def _of_partition(embedded: Embedded, node: int, partition: TopicPartition) -> o
             return None
         if fetched.error != Error.NONE:
             return Error(fetched.error).name
-        parts += [start, fetched.last_stable_offset, fetched.high_watermark, fetched.aborted, _records(fetched.batches)]
+        records = _records(fetched, skips_aborted=isolation is Isolation.READ_COMMITTED)
+        parts += [start, fetched.last_stable_offset, fetched.high_watermark, records]
     producers = embedded.ask(DescribeProducers(0, (partition,)), node)
     assert isinstance(producers, DescribeProducersAnswer)
     rows = producers.partitions[partition].producers
@@ -236,13 +240,19 @@ def _of_partition(embedded: Embedded, node: int, partition: TopicPartition) -> o
     return parts
 
 
-def _records(batches: object) -> list[tuple[object, ...]]:
-    found = list[tuple[object, ...]]()
-    for batch in batches:  # type: ignore[attr-defined]  # a tuple of batches
+def _records(fetched: Fetched, *, skips_aborted: bool) -> list[tuple[object, ...]]:
+    """What a consumer makes of an answer; markers are listed as well."""
+    found, aborting = list[tuple[object, ...]](), set[int]()
+    firsts = sorted(fetched.aborted or (), key=lambda each: each[1], reverse=True)
+    for batch in fetched.batches:
+        while skips_aborted and firsts and firsts[-1][1] <= batch.last_offset:
+            aborting.add(firsts.pop()[0])
         if batch.marker is not None:
+            aborting.discard(batch.producer_id)
             found.append((batch.base_offset, batch.producer_id, batch.marker.committed))
-        for offset, record in zip(batch.offsets, batch.records, strict=True):
-            found.append((offset, record.key, record.value, batch.producer_id, batch.transactional))
+        elif not (batch.transactional and batch.producer_id in aborting):
+            for offset, record in zip(batch.offsets, batch.records, strict=True):
+                found.append((offset, record.key, record.value, batch.producer_id, batch.transactional))
     return found
 
 
@@ -361,15 +371,24 @@ def noticing() -> Iterator[list[str]]:
         logger.propagate = propagates
 
 
-def differences(expected: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
-    """What is not as it was."""
-    lines = [f"{name}: {_short(part)} -> {_short(found[name])}" for name, part in expected.items() if name in found and found[name] != part]
-    return lines + [f"{name}: missing" for name in expected if name not in found]
+def differences(expected: Reading, found: Reading) -> list[str]:
+    """What is read otherwise than before, but for what is offline."""
+    lines = list[str]()
+    for name, part in expected.parts.items():
+        now = found.parts.get(name)
+        if now != part and not _about(name, found.offline):
+            lines.append(f"{name}: {_difference(part, now)}")
+    return lines
 
 
-def _short(part: object) -> str:
-    text = repr(part)
-    return text if len(text) < 300 else f"{text[:140]} ... {text[-140:]}"
+def _difference(before: object, now: object) -> str:
+    """The first place at which two parts differ."""
+    if isinstance(before, list | tuple) and type(now) is type(before):
+        for index, (one, other) in enumerate(zip(before, now, strict=False)):
+            if one != other:
+                return f"[{index}]{_difference(one, other)}"
+        return f" {len(before)} -> {len(now)} entries"
+    return f" {before!r} -> {now!r}"
 
 
 def _about(name: str, offline: set[TopicPartition]) -> bool:
@@ -399,7 +418,9 @@ def judge(disk: FaultDisk, of: Base, damage: Damage) -> tuple[Outcome, str]:
             embedded.abandon()
 
 
-def _judge_opened(embedded: Embedded, disk: FaultDisk, of: Base, damage: Damage, lines: list[str]) -> tuple[Outcome, str]:
+def _judge_opened(
+    embedded: Embedded, disk: FaultDisk, of: Base, damage: Damage, lines: list[str]
+) -> tuple[Outcome, str]:
     first = read(embedded)
     if fault := _fault(of.reading, first, damage):
         return fault
@@ -411,7 +432,7 @@ def _judge_opened(embedded: Embedded, disk: FaultDisk, of: Base, damage: Damage,
     again = open_on(disk, of.nodes)
     try:
         second = read(again)
-        wrong = [each for each in differences(written.parts, second.parts) if not _about(each, second.offline)]
+        wrong = differences(written, second)
         if second.offline - first.offline or wrong:
             return Outcome.DIFFERENT, f"after a restart: {sorted(second.offline - first.offline)} {wrong[:3]}"
     finally:
@@ -422,7 +443,7 @@ def _judge_opened(embedded: Embedded, disk: FaultDisk, of: Base, damage: Damage,
 
 
 def _fault(expected: Reading, found: Reading, damage: Damage) -> tuple[Outcome, str] | None:
-    wrong = [each for each in differences(expected.parts, found.parts) if not _about(each, found.offline)]
+    wrong = differences(expected, found)
     if wrong:
         return Outcome.DIFFERENT, "; ".join(wrong[:3])
     others = {tp for tp in found.offline if f"/{tp[0]}-{tp[1]}/" not in f"/{damage.path}/"}

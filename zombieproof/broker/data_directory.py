@@ -12,6 +12,7 @@ from uuid import uuid4
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.node import Store
+from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.cluster_file import FILE, metadata_of, read_cluster, saved_of, write_cluster
 from zombieproof.broker.store.config import Durability
 from zombieproof.broker.store.disk import Disk, InUse, UnfitPath, disk_below
@@ -20,6 +21,8 @@ from zombieproof.formats.identity import encoded
 from zombieproof.formats.topics import TopicPartition
 
 LOCK = ".lock"
+DAMAGED = "damaged"
+"""The folder of damaged files that others have taken the place of; nobody reads them."""
 
 
 class DataDirectoryError(ValueError):
@@ -71,13 +74,31 @@ class DataDirectory:
         return all(each.was_clean for each in self.logs.values())
 
     def open_store(self, node: int, partition: TopicPartition) -> Store:
-        """The store of a partition at a broker."""
+        """The store of a partition at a broker; its log has `damage` where it cannot be believed.
+
+        Raises:
+            Damaged: the folder is of another topic.
+        """
         topic = partition[0]
         topic_id = self.metadata.topic_ids[topic]
         if topic_id not in self._kept:
             # A folder of which nobody knows would be in the way of the next topic of that name.
             self._keep_next_id(self.metadata.producer_ids.next_id)
-        return self.logs[node].open_store(partition, topic_id, self.metadata.config_of(topic))
+        logs = self.logs[node]
+        try:
+            return logs.open_store(partition, topic_id, self.metadata.config_of(topic))
+        except Damaged:
+            if partition not in logs.logs:
+                raise
+            return logs.store_of(partition)
+
+    def set_aside(self, node: int, partition: TopicPartition) -> str:
+        """Keep the files of a damaged log out of the way; returned is where.
+
+        Raises:
+            OSError: the disk does not do it.
+        """
+        return self.disk.name(self.logs[node].set_aside(partition, f"{DAMAGED}/broker-{node}"))
 
     def save(self) -> None:
         """What the cluster knows of itself is on the disk, and folders of topics that are gone go."""

@@ -20,7 +20,7 @@ from typing import Protocol, Self
 from zombieproof.broker.authorization.access_list import AccessList
 from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import Clock, ManualClock, SystemClock
-from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas, in_memory
+from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas, in_memory, nothing_is_kept
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Exchange, Message, Request
@@ -158,6 +158,7 @@ class Embedded:
                 journal,
                 data is None or data.was_clean,
                 access,
+                nothing_is_kept if data is None else data.set_aside,
             )
             self.cluster.network.over = []
             self._saved = self._save()
@@ -364,10 +365,21 @@ class Embedded:
                 self.door.enter(each)
                 self.settle()
         moved |= self.settle()
-        while self._tell():
+        while self._mind_stores() or self._tell():
             moved = True
             self.settle()
         return moved
+
+    def _mind_stores(self) -> bool:
+        """Act on logs that were found damaged or cannot be written any more; False: there are none."""
+        found = False
+        for node, directory in self.directories.items():
+            for log in directory.take_troubled():
+                partition = directory.partition_of(log)
+                if node in self.cluster.brokers and directory.logs.get(partition) is log:
+                    self.cluster.lost_store(node, partition)
+                    found = True
+        return found
 
     def hand_in(self, come: Submitted) -> Exchange | None:
         """Give a request to the brokers, for whoever drives the cluster; None: there is no such broker."""

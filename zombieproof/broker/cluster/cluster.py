@@ -10,6 +10,7 @@ Nothing else happens.
 Source: reference §1, §2.5, §2.12, §3.7.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -23,7 +24,7 @@ from zombieproof.broker.cluster.node import Broker, Software, Store, Surrounding
 from zombieproof.broker.cluster.replication import Replication
 from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
 from zombieproof.broker.cluster.waiting import FOR_EVER
-from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.log import MemoryLog, StorageFailure
 from zombieproof.broker.partition.snapshots import MemorySnapshots
 from zombieproof.broker.store.cleaner import CleanerSettings
 from zombieproof.broker.store.config import LogConfig
@@ -38,10 +39,21 @@ Replicas = list[tuple[int, ...]]
 OpenStore = Callable[[int, TopicPartition], Store]
 """Gives the store of one node's replica of a partition."""
 
+SetAside = Callable[[int, TopicPartition], str]
+"""Moves the damaged files of one node's replica out of the way, so that a new store can be opened; says where to."""
+
+LOGGER = logging.getLogger("zombieproof.broker")
+"""What people who run brokers should know; `zombieproof serve` prints it to stderr."""
+
 
 def in_memory(node: int, partition: TopicPartition) -> Store:
     """A store that lives as long as the cluster does."""
     return Store(MemoryLog(), MemorySnapshots())
+
+
+def nothing_is_kept(node: int, partition: TopicPartition) -> str:
+    """There are no files: a store in memory is replaced."""
+    return "memory"
 
 
 class NoSuchNode(ValueError):
@@ -66,6 +78,7 @@ class Cluster:
         journal: where decisions and moves of all brokers go; nowhere by default.
         was_clean: whether whoever used the stores before stopped in order.
         access: who may do what; None: everybody everything, and nobody is asked who he is.
+        set_aside: keeps the damaged files of a replica out of the way of new ones; returned is where.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # each has a default, and who builds a cluster names the few that matter
@@ -81,6 +94,7 @@ class Cluster:
         journal: Journal | None = None,
         was_clean: bool = True,
         access: AccessList | None = None,
+        set_aside: SetAside = nothing_is_kept,
     ) -> None:
         self.journal = journal or Journal()
         self.clock = clock or ManualClock()
@@ -88,7 +102,7 @@ class Cluster:
         self.network = Network()
         self.metadata = metadata or Metadata()
         self.stores: dict[tuple[int, TopicPartition], Store] = {}
-        self._open_store = open_store
+        self._open_store, self._set_aside = open_store, set_aside
         self.brokers: dict[int, Broker] = {}
         self.replication = Replication(self.metadata, self.stores, self.brokers)
         self.rules = replace(rules or Rules())
@@ -107,9 +121,15 @@ class Cluster:
         self.journal.opened(self, was_clean)
         for node in self._node_ids:
             self._start(node, was_clean)
+        damaged = [each for each, store in self.stores.items() if store.log.damage is not None]
+        for node, partition in damaged:
+            self._replace(node, partition)
+            self._answer_for_damaged(node, partition)
         self._take_over(self.metadata.partitions)
         for partition, known in self.metadata.partitions.items():
-            self._bring_up_to_date(partition, *known.replicas[1:])
+            self._bring_up_to_date(partition, *(node for node in known.replicas if node != known.leader))
+        for node, partition in damaged:
+            self._fetch_again(node, partition)
         self.settle()
 
     def _all_topics(self, topics: Mapping[str, int | Replicas]) -> dict[str, Replicas]:
@@ -398,6 +418,73 @@ class Cluster:
         """The release that `node` runs."""
         return self._software[node].release
 
+    # ---------------------------------------------------------------- stores that are lost
+
+    def lost_store(self, node: int, partition: TopicPartition) -> None:
+        """The log of a replica was found damaged, or cannot be written any more: another replica leads, if one can.
+
+        A damaged log whose partition has a leader is set aside and fetched again. Without another replica a damaged
+        partition is offline; one that cannot be written is still read.
+        """
+        damage, failure = self.stores[node, partition].log.damage, self.stores[node, partition].log.failure
+        self.journal.caused("lost_store", node=node, partition=partition, is_damaged=damage is not None)
+        old = self.metadata.partitions[partition].leader
+        if failure is not None and damage is None:
+            LOGGER.error("%s", failure)
+        self._replace(node, partition)
+        new = self.metadata.partitions[partition].leader
+        if new != old and new == NOBODY:
+            self.brokers[node].go_offline(partition)
+        elif new != old:
+            self.brokers[node].step_down(partition)
+            self._take_over([partition])
+        self._fetch_again(node, partition)
+        self.replication.raise_high_watermark(partition)
+        self.brokers[node].desk.changed(partition)
+        self._on_each(None, Broker.send_markers, is_command=False)
+
+    def _replace(self, node: int, partition: TopicPartition) -> None:
+        """Without the store of `node`: it is not in sync, and does not lead, where another replica is sound."""
+        known, log = self.metadata.partitions[partition], self.stores[node, partition].log
+        sound = [each for each in known.in_sync if each != node and self.replication.is_sound(partition, each)]
+        if sound:
+            self.metadata.set_in_sync(partition, tuple(each for each in known.in_sync if each != node))
+        if known.leader == node and (sound or log.damage is not None):
+            self.metadata.elect(partition, sound[0] if sound else NOBODY)
+        if log.damage is not None and known.leader == NOBODY:
+            LOGGER.error(
+                "%s is offline: %s. Other partitions are served", _name(partition), str(log.damage).rstrip(".")
+            )
+
+    def _answer_for_damaged(self, node: int, partition: TopicPartition) -> None:
+        """Where nobody leads, the broker with the damaged log says so to whoever asks it."""
+        if self.leader_of(partition) is None and self.stores[node, partition].log.damage is not None:
+            self.brokers[node].take_over(partition)
+
+    def _fetch_again(self, node: int, partition: TopicPartition) -> None:
+        """A damaged log is set aside, and an empty one takes what the leader has."""
+        damage, leader = self.stores[node, partition].log.damage, self.leader_of(partition)
+        if damage is None or leader in (None, node) or node not in self.brokers:
+            return
+        try:
+            kept = self._set_aside(node, partition)
+            store = self.stores[node, partition] = self._open_store(node, partition)
+        except (OSError, StorageFailure) as error:
+            LOGGER.error(
+                "%s at broker %d is offline: %s; its files cannot be moved: %s", _name(partition), node, damage, error
+            )
+            return
+        self.brokers[node].add_replica(partition, store, was_clean=True)
+        self._bring_up_to_date(partition, node)
+        LOGGER.warning(
+            "%s at broker %d: %s. Its log was fetched again from broker %d; the damaged files are in %s",
+            _name(partition),
+            node,
+            str(damage).rstrip("."),
+            leader,
+            kept,
+        )
+
     # ---------------------------------------------------------------- who is who
 
     @property
@@ -483,11 +570,14 @@ class Cluster:
         for partition, known in self.metadata.partitions.items():
             if node not in known.replicas:
                 continue
-            if known.leader == NOBODY and node in known.in_sync:
+            if known.leader == NOBODY and node in known.in_sync and self.stores[node, partition].log.damage is None:
                 self.metadata.elect(partition, node)
                 led.append(partition)
             elif known.leader != NOBODY:
                 self._bring_up_to_date(partition, node)
+                self._fetch_again(node, partition)
+            else:
+                self._answer_for_damaged(node, partition)
         self._take_over(led)
         self._on_each(None, Broker.send_markers, is_command=False)
 
@@ -513,7 +603,7 @@ class Cluster:
         for partition in theirs:
             if (node, partition) not in self.stores:
                 store = self.stores[node, partition] = self._open_store(node, partition)
-                if store.log.end_offset > 0:
+                if store.log.end_offset > 0 or store.log.damage is not None:
                     self.journal.found(node, partition, store)
         stores = {partition: self.stores[node, partition] for partition in theirs}
         self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)

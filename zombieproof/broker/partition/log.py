@@ -63,6 +63,11 @@ class Log(Protocol):
         ...
 
     @property
+    def damage(self) -> Damaged | None:
+        """What of the log cannot be read: nothing of it is served or written any more; None: nothing is damaged."""
+        ...
+
+    @property
     def fold_from(self) -> int:
         """From here on `aborted` does not tell of the aborted transactions: the batches do."""
         ...
@@ -131,6 +136,7 @@ class MemoryLog:
     """A log in memory. It outlives the broker that uses it, as a disk would."""
 
     def __init__(self, batches: tuple[Batch, ...] = (), start_offset: int = 0) -> None:
+        self.damage: Damaged | None = None
         self._batches = list(batches)
         self._start = start_offset
         self._epochs: list[tuple[int, int]] | None = None

@@ -12,7 +12,7 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.topics import Topics
 from zombieproof.broker.group.coordinator import GroupCoordinator
-from zombieproof.broker.partition.log import Log, StorageFailure
+from zombieproof.broker.partition.log import Damaged, Log, StorageFailure
 from zombieproof.broker.partition.replica import Replica, Room
 from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Marker, size_of
@@ -161,7 +161,11 @@ class PartitionService:
             return Fetched(door.error)
         most = (request.of_each_max_bytes or {}).get(partition, request.partition_max_bytes)
         last_epoch = offsets.meant((request.last_epochs or {}).get(partition, NONE))
-        return replica.fetch(offset, request.isolation, Room(min(room.most_bytes, most), room.takes_one), last_epoch)
+        left = Room(min(room.most_bytes, most), room.takes_one)
+        try:
+            return replica.fetch(offset, request.isolation, left, last_epoch)
+        except Damaged:
+            return Fetched(int(Error.KAFKA_STORAGE_ERROR))
 
     def delete_records(self, request: DeleteRecords) -> dict[TopicPartition, Deletion]:
         """Records go here, up to the offsets that are returned, where there is no error."""
@@ -173,7 +177,7 @@ class PartitionService:
             self.metadata.exists(partition),
             partition[0] in INTERNAL_TOPICS,
             replica is not None and replica.leads,
-            replica is not None and replica.log.failure is not None,
+            replica is not None and (replica.log.failure is not None or replica.log.damage is not None),
             replica is not None and replica.config.is_deleted,
             NONE if replica is None else replica.high_watermark,
         )
@@ -197,7 +201,10 @@ class PartitionService:
         error = self._door(partition, replica, needs_leader=True, said_epoch=said).error
         if error != Error.NONE or replica is None:
             return ListedOffset(error)
-        return replica.listed_offset(timestamp_ms, request.isolation)
+        try:
+            return replica.listed_offset(timestamp_ms, request.isolation)
+        except Damaged:
+            return ListedOffset(int(Error.KAFKA_STORAGE_ERROR))
 
     def ends_of_epochs(self, request: OffsetForLeaderEpoch) -> OffsetForLeaderEpochAnswer:
         """Answer OffsetForLeaderEpoch."""
@@ -258,6 +265,7 @@ class PartitionService:
             said_epoch,
             NONE if replica is None else replica.leader_epoch,
             is_legal,
+            replica is not None and replica.log.damage is not None,
         )
         door = front_door.reads(place, self.journal.begin())
         self.journal.take(f"{partition[0]}-{partition[1]}")

@@ -17,6 +17,8 @@ from typing import Protocol
 
 MOST_OPEN = 512
 """So many files are kept open."""
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a disk that takes no more bytes, and may later."""
 FEW, MOST_AT_ONCE = 3, 16
 """Fewer files are synced one after the other; so many are synced at once."""
 

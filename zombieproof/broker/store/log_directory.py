@@ -88,6 +88,7 @@ class LogDirectory:
         self.disk, self.path, self.durability = disk, path, durability
         self._clock = clock
         self._dirty: dict[SegmentLog, None] = {}
+        self._in_trouble: dict[SegmentLog, None] = {}
         self._checkpointed_ms = 0
         self.logs: dict[TopicPartition, SegmentLog] = {}
         self.cleaner = LogCleaner(self.logs, clock)
@@ -107,7 +108,8 @@ class LogDirectory:
         """The store of a partition: what its folder holds, or an empty one; `config` None: Kafka's defaults.
 
         Raises:
-            Damaged: the folder is of another topic, or its log cannot be believed.
+            Damaged: the folder is of another topic, or its log cannot be believed; then the log is among `logs` with
+                its `damage`, and what the checkpoints say of it stays.
         """
         topic, number = partition
         directory = f"{self.path}/{topic}-{number}"
@@ -128,10 +130,40 @@ class LogDirectory:
             self._is_dirty,
             self._checkpoint_starts,
         )
-        log.open(start, synced, was_clean=self.was_clean)
+        log.in_trouble = partial(self._in_trouble.__setitem__, log, None)
         log.cleaned_offset = None if is_new else self._cleaned_offsets.get(partition)
         self.logs[partition] = log
-        return Store(log, SnapshotFiles(self.disk, directory, log.fail))
+        log.open(start, synced, was_clean=self.was_clean)
+        return self.store_of(partition)
+
+    def store_of(self, partition: TopicPartition) -> Store:
+        """The store of a partition that was opened."""
+        log = self.logs[partition]
+        return Store(log, SnapshotFiles(self.disk, log.directory, log.fail))
+
+    def take_troubled(self) -> list[SegmentLog]:
+        """The logs that were found damaged, or cannot be written any more, since this was asked last."""
+        found = list(self._in_trouble)
+        self._in_trouble.clear()
+        return found
+
+    def set_aside(self, partition: TopicPartition, folder: str) -> str:
+        """Move the folder of a damaged log below `folder`, a path of the disk; returned is where it is now.
+
+        Raises:
+            OSError: the disk does not do it.
+        """
+        log = self.logs[partition]
+        name, number = log.directory.rpartition("/")[2], 0
+        while self.disk.exists(path := f"{folder}/{name}{f'.{number}' if number else ''}"):
+            number += 1
+        self.disk.make_directory(folder)
+        self.disk.rename(log.directory, path)
+        self.disk.sync_directory(folder)
+        self.disk.sync_directory(self.path)
+        del self.logs[partition]
+        self._dirty.pop(log, None)
+        return path
 
     # ---------------------------------------------------------------- topics that are deleted
 
@@ -175,7 +207,7 @@ class LogDirectory:
         """All that waits to be synced; None: nothing does."""
         if not self._dirty or self.durability is not Durability.FSYNC:
             return None
-        parts = [(log, *log.unsynced()) for log in self._dirty if log.failure is None]
+        parts = [(log, *log.unsynced()) for log in self._dirty if log.failure is None and log.damage is None]
         self._dirty.clear()
         return Syncing(self.disk, parts)
 
@@ -245,8 +277,9 @@ class LogDirectory:
             StorageFailure: the disk has failed.
         """
         for log in self.logs.values():
-            log.close()
-            log.remove_deleted(at_once=True)
+            if log.damage is None:
+                log.close()
+                log.remove_deleted(at_once=True)
         self.discarded.remove(at_once=True)
         self.checkpoint(at_once=True)
         self.disk.write(f"{self.path}/{CLEAN_SHUTDOWN}", 0, b"")

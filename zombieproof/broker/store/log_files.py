@@ -7,7 +7,8 @@ Source: ``LocalLog.java``, ``LogSegment.java``.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.partition.log import Damaged, StorageFailure
@@ -18,6 +19,10 @@ from zombieproof.broker.store.segment import LOG, SUFFIXES, Segment
 DELETED = ".deleted"
 
 
+def _nobody_listens() -> None:
+    """Whoever owns the log finds out when it is used."""
+
+
 class LogFiles:
     """The segments of one log, oldest first, in a folder that exists.
 
@@ -25,6 +30,7 @@ class LogFiles:
         topic: what the records of internal topics are read as.
 
     `held` are the segments, `touched` the files to be synced; `names_changed`: the folder has to be as well.
+    `in_trouble` is called when the log first fails (`failure`) or is found damaged (`damage`).
     """
 
     def __init__(
@@ -41,6 +47,8 @@ class LogFiles:
         self.names_changed = True
         self._renamed: list[tuple[int, str]] = []
         self.failure: StorageFailure | None = None
+        self.damage: Damaged | None = None
+        self.in_trouble: Callable[[], None] = _nobody_listens
 
     @property
     def size_in_bytes(self) -> int:
@@ -151,11 +159,28 @@ class LogFiles:
 
     def fail(self, error: OSError) -> StorageFailure:
         """The disk has failed: nothing can be appended any more, and what is not durable never will be here."""
+        is_first = self.failure is None
         self.failure = StorageFailure(
-            f"{self.disk.name(self.directory)}: {error.strerror or error}; the log is closed for writes: "
-            f"repair or free the disk, and open it again"
+            f"{self.disk.name(self.directory)}: {error.strerror or error}; the log is closed for writes "
+            f"until the disk takes them again"
         )
+        if is_first:
+            self.in_trouble()
         return self.failure
+
+    def take_damage(self, damage: Damaged) -> Damaged:
+        """Nothing of the log is served or written from now on; returned is the first damage that was found."""
+        if self.damage is None:
+            self.damage = damage
+            self.in_trouble()
+        return self.damage
+
+    def unreadable(self, error: OSError) -> Damaged:
+        """The disk does not give what is there."""
+        return Damaged(
+            f"{error.filename or self.disk.name(self.directory)}: cannot be read: {error.strerror or error}. "
+            f"Check the disk; the files may be sound"
+        )
 
     def flush(self) -> None:
         """Make everything durable before this returns.
@@ -176,12 +201,16 @@ class LogFiles:
         """
         if self.failure is not None:
             raise self.failure
+        if self.damage is not None:
+            raise StorageFailure(str(self.damage))
         return _Failing(self)
 
     def damaged(self, segment: Segment, position: int | None, fault: str) -> Damaged:
         """What was synced cannot be read: where, and what to do."""
         where, at = self.disk.name(segment.path(LOG)), segment.size if position is None else position
-        behind = segment.sound_batch_behind(at) if segment.exists(LOG) else None
+        behind = None
+        with suppress(OSError):
+            behind = segment.sound_batch_behind(at) if segment.exists(LOG) else None
         found = "" if behind is None else f"; a sound batch follows at byte {behind}"
         return Damaged(
             f"{where}: damaged at byte {at}: {fault}{found}. What was there had been synced, so it is no torn tail and "

@@ -14,11 +14,12 @@ from typing import TypeVar
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
+from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.aborted_files import AbortedFiles
 from zombieproof.broker.store.cleaner import Compacted, Plan
 from zombieproof.broker.store.compaction import compact
 from zombieproof.broker.store.config import Durability, LogConfig
-from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.disk import NO_ROOM, Disk
 from zombieproof.broker.store.leader_epochs import LeaderEpochs
 from zombieproof.broker.store.log_files import LogFiles
 from zombieproof.broker.store.log_loader import LogLoader
@@ -28,6 +29,8 @@ from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
 
+MOST_OFFSETS = 0x7FFFFFFF
+"""So far from its base the offsets of a segment may go."""
 RECENT_BYTES = 1 << 16
 """So many bytes of the newest batches are kept in memory: who reads at the end of a log reads no file."""
 
@@ -79,6 +82,8 @@ class SegmentLog(LogFiles):
         Raises:
             Damaged: a batch cannot be read.
         """
+        if self.damage is not None:
+            raise self.damage
         if self._recent and from_offset >= self._recent[0][0].base_offset:
             return iter([batch for batch, _ in self._recent if batch.last_offset >= from_offset])
         return self._read(from_offset, Segment.read)
@@ -97,11 +102,13 @@ class SegmentLog(LogFiles):
                         raise Undecodable(f"leader epoch {batch.leader_epoch} where {known} is due", position)
                     yield batch
             except Undecodable as fault:
-                raise self.damaged(segment, fault.position, str(fault)) from fault
+                raise self.take_damage(self.damaged(segment, fault.position, str(fault))) from fault
+            except OSError as error:
+                raise self.take_damage(self.unreadable(error)) from error
 
     def extend_indexes(self) -> None:
         """Write what was added to the indexes of the last segment; where the disk does not take it nothing is lost."""
-        if self.failure is None and self.held[-1].size:
+        if self.failure is None and self.damage is None and self.held[-1].size:
             with suppress(OSError):
                 self.held[-1].extend_indexes()
 
@@ -138,7 +145,7 @@ class SegmentLog(LogFiles):
         return (
             active.size + len(self._encode(batch)) > self.config.segment_bytes
             or now_ms - active.first_timestamp_ms >= self.config.longest_segment_ms
-            or self.end_offset + batch.last_offset_delta - active.base_offset > 0x7FFFFFFF
+            or self.end_offset + batch.last_offset_delta - active.base_offset > MOST_OFFSETS
         )
 
     def _encode(self, batch: Batch) -> bytes:
@@ -164,7 +171,13 @@ class SegmentLog(LogFiles):
 
     def _active(self, offset: int) -> Segment:
         segment = self.held[-1]
-        if segment.size == 0 and segment.base_offset != offset:
+        # A compacted log may begin with a gap: it is served from where it was, also by a replica that was fetched again.
+        has_gap = self.config.is_compacted and self.start_offset == segment.base_offset
+        if (
+            segment.size == 0
+            and not (has_gap and 0 <= offset - segment.base_offset <= MOST_OFFSETS)
+            and segment.base_offset != offset
+        ):
             self.remove(segment)
             segment = self.held[-1] = self.empty_segment(offset)
         if segment.size == 0:
@@ -225,7 +238,10 @@ class SegmentLog(LogFiles):
             while self.held and self.held[-1].base_offset >= end_offset and len(self.held) > 1:
                 self.remove(self.held.pop())
             if self.held and self.held[-1].size:
-                self.held[-1].cut(end_offset)
+                try:
+                    self.held[-1].cut(end_offset)
+                except Undecodable as fault:
+                    raise self.take_damage(self.damaged(self.held[-1], fault.position, str(fault))) from fault
                 self.touched |= dict.fromkeys((self.held[-1].path(LOG), *self.held[-1].write_indexes()))
             self._epochs.cut(self.end_offset)
             self._epochs.write()
@@ -284,7 +300,10 @@ class SegmentLog(LogFiles):
             Damaged: a batch cannot be read.
         """
         with self.failing():
-            done = compact(self, self._aborted, plan)
+            try:
+                done = compact(self, self._aborted, plan)
+            except Damaged as damage:
+                raise self.take_damage(damage) from damage
         self._forget_recent()
         self.cleaned_offset = plan.end_offset
         return done
@@ -318,6 +337,24 @@ class SegmentLog(LogFiles):
             was_clean: the log was closed in order.
 
         Raises:
-            Damaged: something below `synced_offset`, or in a sealed segment, cannot be read.
+            Damaged: something below `synced_offset`, or in a sealed segment, cannot be read; nothing is held then.
         """
-        LogLoader(self, self._epochs, self._aborted).open(start_offset, synced_offset, was_clean=was_clean)
+        try:
+            LogLoader(self, self._epochs, self._aborted).open(start_offset, synced_offset, was_clean=was_clean)
+        except Damaged as damage:
+            self._be_damaged(damage, start_offset, synced_offset)
+            raise
+        except Undecodable as fault:
+            damage = Damaged(f"{self.disk.name(self.directory)}: {fault}")
+            raise self._be_damaged(damage, start_offset, synced_offset) from fault
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
+            raise self._be_damaged(self.unreadable(error), start_offset, synced_offset) from error
+
+    def _be_damaged(self, damage: Damaged, start_offset: int | None, synced_offset: int) -> Damaged:
+        """Hold nothing, but say of start and recovery point what the checkpoints say: they are kept for a repair."""
+        self.held = []
+        self.touched.clear()
+        self.start_offset, self.recovery_point = start_offset or 0, synced_offset
+        return self.take_damage(damage)
