@@ -17,7 +17,14 @@ class StorageFailure(Exception):
 
 
 class Damaged(Exception):
-    """The store holds something else than what was durable in it; nobody can say what is lost."""
+    """The store holds something else than what was durable in it.
+
+    `findings` are the faults one by one (`store.findings.Finding`), where the error is about a data directory.
+    """
+
+    def __init__(self, message: str, findings: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
 
 
 class Log(Protocol):
