@@ -7,6 +7,7 @@ directory and names the command that repairs it. Nothing else becomes of a fault
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from shlex import quote
 
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.disk import Disk
@@ -19,10 +20,14 @@ NOTHING = "nothing"
 class Repair(Enum):
     """How a fault is repaired."""
 
+    NONE = "none"
+    """Nothing that a repair could do helps."""
     REBUILD = "rebuild"
     """The start rebuilds the file itself: nothing is lost."""
     SALVAGE = "salvage"
     """Keep every sound batch of a log, and forget what was recorded of the others."""
+    REFETCH = "refetch"
+    """Begin an empty log, which is filled from another replica."""
     RECREATE = "recreate"
     """Begin an empty log where the lost one ended."""
     CLUSTER_FILE = "cluster file"
@@ -67,12 +72,13 @@ class Finding:
         return f"{self.path}: {self.fault} ({self.source})"
 
 
-def refusal(disk: Disk, findings: Iterable[Finding]) -> Damaged:
-    """The error with which a start refuses a directory because of `findings`."""
+def refusal(disk: Disk, findings: Iterable[Finding], *, begins: str = "Nothing was changed. ") -> Damaged:
+    """The error with which a start refuses a directory because of `findings`; its advice `begins` so."""
     refused = tuple(findings)
     lines = [f"{disk.name(each.path)}: {each.fault} ({each.source})" for each in refused]
-    advice = (
-        f"Restore it from a backup, or see what a repair would keep and lose: "
-        f"zombieproof repair {disk.name('').rstrip('/')}"
-    )
-    return Damaged("\n".join([*lines, advice]), refused)
+    if any(each.repair is Repair.NONE for each in refused):
+        advice = f"{refused[0].remedy}"
+    else:
+        command = f"zombieproof repair {quote(disk.name('').rstrip('/'))}"
+        advice = f"restore it from a backup, or see what a repair keeps and loses: {command}"
+    return Damaged("\n".join([*lines, begins + advice[0].upper() + advice[1:]]), refused)
