@@ -141,10 +141,13 @@ class Embedded:
         self.is_closed = False
         self._disk = None if durability is Durability.MEMORY else disk_at(path) if disk is None else disk
         try:
-            data = None if self._disk is None else DataDirectory(self._disk, nodes, self.clock, durability)
+            data = None
+            if self._disk is not None:
+                data = DataDirectory(self._disk, nodes, self.clock, durability, default_config, configs)
             metadata = Metadata() if data is None else data.metadata
-            metadata.configs |= configs or {}
-            metadata.default_config = default_config or LogConfig()
+            if data is None:
+                metadata.configs |= configs or {}
+                metadata.default_config = default_config or LogConfig()
             self._data, self.directories = data, {} if data is None else data.logs
             self.cluster = Cluster(
                 nodes if data is None else data.nodes,

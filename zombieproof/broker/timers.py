@@ -72,7 +72,7 @@ class Timers:
             broker = self.cluster.brokers.get(node)
             for partition, log in directory.logs.items():
                 replica = None if broker is None else broker.partitions.replicas.get(partition)
-                if replica is not None and log.failure is None and log.damage is None:
+                if replica is not None and log.failure is None and log.offline is None:
                     start = log.expired_before(replica.high_watermark)
                     if start > log.start_offset:
                         self.cluster.raise_log_start(node, partition, start)

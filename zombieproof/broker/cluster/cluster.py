@@ -24,7 +24,7 @@ from zombieproof.broker.cluster.node import Broker, Software, Store, Surrounding
 from zombieproof.broker.cluster.replication import Replication
 from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
 from zombieproof.broker.cluster.waiting import FOR_EVER
-from zombieproof.broker.partition.log import MemoryLog, StorageFailure
+from zombieproof.broker.partition.log import Damaged, MemoryLog, StorageFailure
 from zombieproof.broker.partition.snapshots import MemorySnapshots
 from zombieproof.broker.store.cleaner import CleanerSettings
 from zombieproof.broker.store.config import LogConfig
@@ -39,8 +39,8 @@ Replicas = list[tuple[int, ...]]
 OpenStore = Callable[[int, TopicPartition], Store]
 """Gives the store of one node's replica of a partition."""
 
-SetAside = Callable[[int, TopicPartition], str]
-"""Moves the damaged files of one node's replica out of the way, so that a new store can be opened; says where to."""
+SetAside = Callable[[int, TopicPartition], str | None]
+"""Moves the damaged files of one node's replica out of the way; says where to, if there are any."""
 
 LOGGER = logging.getLogger("zombieproof.broker")
 """What people who run brokers should know; `zombieproof serve` prints it to stderr."""
@@ -51,9 +51,8 @@ def in_memory(node: int, partition: TopicPartition) -> Store:
     return Store(MemoryLog(), MemorySnapshots())
 
 
-def nothing_is_kept(node: int, partition: TopicPartition) -> str:
+def nothing_is_kept(node: int, partition: TopicPartition) -> None:
     """There are no files: a store in memory is replaced."""
-    return "memory"
 
 
 class NoSuchNode(ValueError):
@@ -121,7 +120,7 @@ class Cluster:
         self.journal.opened(self, was_clean)
         for node in self._node_ids:
             self._start(node, was_clean)
-        damaged = [each for each, store in self.stores.items() if store.log.damage is not None]
+        damaged = [each for each, store in self.stores.items() if store.log.offline is not None]
         for node, partition in damaged:
             self._replace(node, partition)
             self._answer_for_damaged(node, partition)
@@ -426,7 +425,7 @@ class Cluster:
         A damaged log whose partition has a leader is set aside and fetched again. Without another replica a damaged
         partition is offline; one that cannot be written is still read.
         """
-        damage, failure = self.stores[node, partition].log.damage, self.stores[node, partition].log.failure
+        damage, failure = self.stores[node, partition].log.offline, self.stores[node, partition].log.failure
         self.journal.caused("lost_store", node=node, partition=partition, is_damaged=damage is not None)
         old = self.metadata.partitions[partition].leader
         if failure is not None and damage is None:
@@ -449,38 +448,36 @@ class Cluster:
         sound = [each for each in known.in_sync if each != node and self.replication.is_sound(partition, each)]
         if sound:
             self.metadata.set_in_sync(partition, tuple(each for each in known.in_sync if each != node))
-        if known.leader == node and (sound or log.damage is not None):
+        if known.leader == node and (sound or log.offline is not None):
             self.metadata.elect(partition, sound[0] if sound else NOBODY)
-        if log.damage is not None and known.leader == NOBODY:
-            LOGGER.error(
-                "%s is offline: %s. Other partitions are served", _name(partition), str(log.damage).rstrip(".")
-            )
+        if log.offline is not None and known.leader == NOBODY:
+            LOGGER.error("%s is offline: %s. Other partitions are served", _name(partition), _sentence(log.offline))
 
     def _answer_for_damaged(self, node: int, partition: TopicPartition) -> None:
         """Where nobody leads, the broker with the damaged log says so to whoever asks it."""
-        if self.leader_of(partition) is None and self.stores[node, partition].log.damage is not None:
+        if self.leader_of(partition) is None and self.stores[node, partition].log.offline is not None:
             self.brokers[node].take_over(partition)
 
     def _fetch_again(self, node: int, partition: TopicPartition) -> None:
         """A damaged log is set aside, and an empty one takes what the leader has."""
-        damage, leader = self.stores[node, partition].log.damage, self.leader_of(partition)
+        damage, leader = self.stores[node, partition].log.offline, self.leader_of(partition)
         if damage is None or leader in (None, node) or node not in self.brokers:
             return
         try:
-            kept = self._set_aside(node, partition)
+            aside = self._set_aside(node, partition)
             store = self.stores[node, partition] = self._open_store(node, partition)
         except (OSError, StorageFailure) as error:
-            LOGGER.error(
-                "%s at broker %d is offline: %s; its files cannot be moved: %s", _name(partition), node, damage, error
-            )
+            what = _name(partition), node, _sentence(damage), error
+            LOGGER.warning("%s at broker %d is offline: %s. Its files cannot be moved: %s", *what)
             return
         self.brokers[node].add_replica(partition, store, was_clean=True)
         self._bring_up_to_date(partition, node)
+        kept = "there were no files" if aside is None else f"the damaged files are in {aside}"
         LOGGER.warning(
-            "%s at broker %d: %s. Its log was fetched again from broker %d; the damaged files are in %s",
+            "%s at broker %d: %s. Its log was fetched again from broker %d; %s",
             _name(partition),
             node,
-            str(damage).rstrip("."),
+            "; ".join(map(str, damage.findings)) or _sentence(damage),
             leader,
             kept,
         )
@@ -570,7 +567,7 @@ class Cluster:
         for partition, known in self.metadata.partitions.items():
             if node not in known.replicas:
                 continue
-            if known.leader == NOBODY and node in known.in_sync and self.stores[node, partition].log.damage is None:
+            if known.leader == NOBODY and node in known.in_sync and self.stores[node, partition].log.offline is None:
                 self.metadata.elect(partition, node)
                 led.append(partition)
             elif known.leader != NOBODY:
@@ -603,7 +600,7 @@ class Cluster:
         for partition in theirs:
             if (node, partition) not in self.stores:
                 store = self.stores[node, partition] = self._open_store(node, partition)
-                if store.log.end_offset > 0 or store.log.damage is not None:
+                if store.log.end_offset > 0 or store.log.offline is not None:
                     self.journal.found(node, partition, store)
         stores = {partition: self.stores[node, partition] for partition in theirs}
         self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
@@ -655,6 +652,10 @@ class Cluster:
 
 def _listed(nodes: Iterable[int]) -> str:
     return ", ".join(str(node) for node in sorted(nodes)) or "none"
+
+
+def _sentence(damage: Damaged) -> str:
+    return str(damage).replace("\n", "; ").rstrip(".")
 
 
 def _name(partition: TopicPartition) -> str:

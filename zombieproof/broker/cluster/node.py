@@ -96,11 +96,11 @@ KEY_TYPE_OF_GROUPS = 0
 
 @contextmanager
 def _noted_by(log: Log) -> Iterator[None]:
-    """What is inside may find `log` damaged: that stands in `Log.damage`, and whoever runs the cluster acts on it."""
+    """What is inside may find `log` damaged: that stands in `Log.offline`, and whoever runs the cluster acts on it."""
     try:
         yield
     except Damaged:
-        if log.damage is None:
+        if log.offline is None:
             raise
 
 
@@ -195,7 +195,7 @@ class Broker:
             store.snapshots,
         )
         replica.written, replica.config = self.partitions.written, self._metadata.config_of(partition[0])
-        if store.log.damage is None:
+        if store.log.offline is None:
             with _noted_by(store.log):
                 replica.recover(was_clean)
         if len(self._metadata.partitions[partition].replicas) > 1:
@@ -215,7 +215,7 @@ class Broker:
         epoch = self._metadata.leader_epoch(partition)
         replica = self.partitions.replicas[partition]
         replica.lead(epoch)
-        if replica.log.damage is not None:
+        if replica.log.offline is not None:
             return
         if partition[0] == TRANSACTION_STATE:
             self.coordinator.begin_loading(partition[1], epoch)
@@ -274,7 +274,7 @@ class Broker:
                 self._resign(partition)
         failures = list[StorageFailure]()
         for replica in self.partitions.replicas.values():
-            if replica.log.damage is None:
+            if replica.log.offline is None:
                 try:
                     replica.log.flush()
                     replica.stop()
@@ -478,7 +478,7 @@ class Broker:
                 self.transactions.carry_out(self.coordinator.finish_loading(number, epoch, replica.log.read()))
             elif lookup.installs(epoch, replica.leader_epoch):
                 self.members.carry_out(self.groups.load(number, replica))
-        if replica.log.damage is not None:
+        if replica.log.offline is not None:
             self.go_offline(load.need.partition)
 
 

@@ -64,13 +64,13 @@ class Replication:
             self.brokers[node].partitions.catch_up(partition, self.metadata.leader_epoch(partition), theirs)
         except (StorageFailure, Damaged):
             # One of the two logs has noted it; whoever runs the cluster hears of that (`Cluster.lost_store`).
-            if own.damage is None and own.failure is None and theirs.damage is None:
+            if own.offline is None and own.failure is None and theirs.offline is None:
                 raise
 
     def is_sound(self, partition: TopicPartition, node: int) -> bool:
         """Whether a node is up and its log of a partition can be read and written."""
         log = self.stores[node, partition].log
-        return node in self.brokers and log.damage is None and log.failure is None
+        return node in self.brokers and log.offline is None and log.failure is None
 
     def _durable_offset(self, partition: TopicPartition, node: int) -> int:
         return self.stores[node, partition].log.durable_offset

@@ -17,7 +17,14 @@ class StorageFailure(Exception):
 
 
 class Damaged(Exception):
-    """The store holds something else than what was durable in it; nobody can say what is lost."""
+    """The store holds something else than what was durable in it.
+
+    `findings` are the faults one by one (`store.findings.Finding`), where the error is about a data directory.
+    """
+
+    def __init__(self, message: str, findings: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
 
 
 class Log(Protocol):
@@ -63,7 +70,7 @@ class Log(Protocol):
         ...
 
     @property
-    def damage(self) -> Damaged | None:
+    def offline(self) -> Damaged | None:
         """What of the log cannot be read: nothing of it is served or written any more; None: nothing is damaged."""
         ...
 
@@ -136,7 +143,7 @@ class MemoryLog:
     """A log in memory. It outlives the broker that uses it, as a disk would."""
 
     def __init__(self, batches: tuple[Batch, ...] = (), start_offset: int = 0) -> None:
-        self.damage: Damaged | None = None
+        self.offline: Damaged | None = None
         self._batches = list(batches)
         self._start = start_offset
         self._epochs: list[tuple[int, int]] | None = None

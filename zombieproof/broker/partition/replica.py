@@ -191,7 +191,7 @@ class Replica:
 
     def append(self, batch: Batch, guard: int, origin: Origin) -> Appended:
         """Append a batch if the producer's past allows it; `guard` is what `begin_verification` gave, 0 for none."""
-        if self.log.damage is not None:
+        if self.log.offline is not None:
             return Appended(Error.KAFKA_STORAGE_ERROR, Row.NO_ROW)
         judged = self.producers.judge(batch, guard, origin)
         row, start = Row(judged.row), self.log.start_offset

@@ -177,7 +177,7 @@ class PartitionService:
             self.metadata.exists(partition),
             partition[0] in INTERNAL_TOPICS,
             replica is not None and replica.leads,
-            replica is not None and (replica.log.failure is not None or replica.log.damage is not None),
+            replica is not None and (replica.log.failure is not None or replica.log.offline is not None),
             replica is not None and replica.config.is_deleted,
             NONE if replica is None else replica.high_watermark,
         )
@@ -265,7 +265,7 @@ class PartitionService:
             said_epoch,
             NONE if replica is None else replica.leader_epoch,
             is_legal,
-            replica is not None and replica.log.damage is not None,
+            replica is not None and replica.log.offline is not None,
         )
         door = front_door.reads(place, self.journal.begin())
         self.journal.take(f"{partition[0]}-{partition[1]}")

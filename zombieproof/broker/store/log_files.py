@@ -14,9 +14,12 @@ from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.segment import LOG, SUFFIXES, Segment
+from zombieproof.broker.store.findings import Finding, Repair, refusal
+from zombieproof.broker.store.segment import LOG, SUFFIXES, Highest, Segment
+from zombieproof.broker.store.segment_states import SegmentStates
 
 DELETED = ".deleted"
+SYNCED = "it had been synced, so it is not a torn tail, and is not cut"
 
 
 def _nobody_listens() -> None:
@@ -47,8 +50,11 @@ class LogFiles:
         self.names_changed = True
         self._renamed: list[tuple[int, str]] = []
         self.failure: StorageFailure | None = None
-        self.damage: Damaged | None = None
+        self.offline: Damaged | None = None
         self.in_trouble: Callable[[], None] = _nobody_listens
+        self.states = SegmentStates(disk, directory)
+        self.highest = Highest()
+        """The highest producer id and coordinator epoch that were ever in the log."""
 
     @property
     def size_in_bytes(self) -> int:
@@ -128,7 +134,8 @@ class LogFiles:
         with self.failing():
             self.disk.rename(self.directory, directory)
         self.touched = {path.replace(self.directory, directory, 1): None for path in self.touched}
-        self.directory, self.names_changed = directory, True
+        self.directory = self.states.directory = directory
+        self.names_changed = True
         for segment in self.held:
             segment.directory = directory
 
@@ -170,10 +177,10 @@ class LogFiles:
 
     def take_damage(self, damage: Damaged) -> Damaged:
         """Nothing of the log is served or written from now on; returned is the first damage that was found."""
-        if self.damage is None:
-            self.damage = damage
+        if self.offline is None:
+            self.offline = damage
             self.in_trouble()
-        return self.damage
+        return self.offline
 
     def unreadable(self, error: OSError) -> Damaged:
         """The disk does not give what is there."""
@@ -201,21 +208,36 @@ class LogFiles:
         """
         if self.failure is not None:
             raise self.failure
-        if self.damage is not None:
-            raise StorageFailure(str(self.damage))
+        if self.offline is not None:
+            raise StorageFailure(str(self.offline))
         return _Failing(self)
 
-    def damaged(self, segment: Segment, position: int | None, fault: str) -> Damaged:
-        """What was synced cannot be read: where, and what to do."""
-        where, at = self.disk.name(segment.path(LOG)), segment.size if position is None else position
-        behind = None
+    def damage(self, segment: Segment, position: int | None, fault: str) -> Finding:
+        """What was synced cannot be read: where, and why."""
+        at, behind = segment.size if position is None else position, None
         with suppress(OSError):
             behind = segment.sound_batch_behind(at) if segment.exists(LOG) else None
         found = "" if behind is None else f"; a sound batch follows at byte {behind}"
-        return Damaged(
-            f"{where}: damaged at byte {at}: {fault}{found}. What was there had been synced, so it is no torn tail and "
-            f"is not cut. Restore the file from a copy; or, to go on without what is behind, cut it at byte {at}"
+        return self.lost(segment.path(LOG), f"damaged at byte {at}: {fault}{found}", SYNCED)
+
+    def lost(self, path: str, fault: str, source: str) -> Finding:
+        """Something of the log is missing, or is not what it was."""
+        topic, _, number = self.directory.rpartition("/")[2].rpartition("-")
+        node = self.directory.partition("/")[0].rpartition("-")[2]
+        return Finding(
+            path,
+            fault,
+            source,
+            "keep every sound batch of this log, and continue without the others",
+            "the records, markers and offsets that cannot be read",
+            Repair.SALVAGE,
+            int(node) if node.isdecimal() else None,
+            (topic, int(number)) if number.isdecimal() else None,
         )
+
+    def damaged(self, segment: Segment, position: int | None, fault: str) -> Damaged:
+        """The error of whoever reads what `damage` tells of."""
+        return refusal(self.disk, [self.damage(segment, position, fault)], begins="")
 
 
 class _Failing:
