@@ -32,6 +32,7 @@ from zombieproof.broker.store.config_names import named
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition, check_topic
 from zombieproof.model.releases import RELEASES, transaction_version_of
 from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE
 
 Replicas = list[tuple[int, ...]]
 """The replicas of each partition of a topic, preferred leader first."""
@@ -124,6 +125,8 @@ class Cluster:
         for node, partition in damaged:
             self._replace(node, partition)
             self._answer_for_damaged(node, partition)
+        if not was_clean:
+            self._elect_longest()
         self._take_over(self.metadata.partitions)
         for partition, known in self.metadata.partitions.items():
             self._bring_up_to_date(partition, *(node for node in known.replicas if node != known.leader))
@@ -441,6 +444,22 @@ class Cluster:
         self.replication.raise_high_watermark(partition)
         self.brokers[node].desk.changed(partition)
         self._on_each(None, Broker.send_markers, is_command=False)
+
+    def _elect_longest(self) -> None:
+        """After a crash the replica in sync whose log is longest leads: what another has lost is fetched from it."""
+        for partition, known in self.metadata.partitions.items():
+            if len(known.in_sync) < 2 or known.leader == NOBODY:
+                continue
+            ends = {node: self._end_of(node, partition) for node in (known.leader, *known.in_sync)}
+            longest = max(ends, key=lambda node: ends[node])
+            if ends[longest] > ends[known.leader]:
+                self.metadata.elect(partition, longest)
+
+    def _end_of(self, node: int, partition: TopicPartition) -> tuple[int, int]:
+        """The newest leader epoch in a log, and where it ends; a log that is offline has neither."""
+        log = self.stores[node, partition].log
+        newest = max((epoch for epoch, _ in log.leader_epochs), default=NONE)
+        return (newest, log.end_offset) if log.offline is None else (NONE, NONE)
 
     def _replace(self, node: int, partition: TopicPartition) -> None:
         """Without the store of `node`: it is not in sync, and does not lead, where another replica is sound."""

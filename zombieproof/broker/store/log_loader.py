@@ -9,6 +9,7 @@ checkpoints. Damage in batches that `look` did not read is found by whoever read
 Source: reference §7.3; ``LogLoader.java``.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from zombieproof.broker.store.swapping import SWAP, finish_swaps
 from zombieproof.formats.faults import Undecodable
 
 BATCHES = "its batches say otherwise"
+LOGGER = logging.getLogger("zombieproof.broker")
 
 
 class Recorded(NamedTuple):
@@ -358,8 +360,11 @@ class LogLoader:
 
     def _recover(self, segment: Segment) -> None:
         """The torn tail is cut, and what lies below it is indexed."""
-        files = self._files
-        segment.cut_file()
+        files, path = self._files, segment.path(LOG)
+        torn = files.disk.size(path) - segment.size if segment.exists(LOG) else 0
+        if segment.cut_file():
+            name, end = files.disk.name(path), segment.end_offset
+            LOGGER.warning("%s: the last %d bytes, from offset %d on, are torn, and were cut", name, torn, end)
         files.touched[segment.path(LOG)] = None
         if segment.size or self._had_index:
             # What an index on the disk says is believed by the next start: nothing of the tail may be left in it.
