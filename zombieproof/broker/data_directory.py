@@ -8,12 +8,12 @@ new one has a folder, before anybody is answered.
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.inspection import entries_of, folder_of, inspect
-from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.cluster_file import COPY, FILE, SavedCluster, saved_of, write_cluster
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk, InUse, UnfitPath, disk_below
@@ -82,6 +82,7 @@ class DataDirectory:
             # Whose directory it is stands there before anything is in it that could belong to another.
             write_cluster(disk, saved_of(self.cluster_id, nodes, self.metadata, 0))
         self._kept = set(self.metadata.topic_names)
+        self.is_serving = False
         self.logs = {
             node: found.logs.get(node) or LogDirectory(disk, folder_of(node), clock, durability)
             for node in range(1, self.nodes + 1)
@@ -136,17 +137,36 @@ class DataDirectory:
         """The store of a partition at a broker; its log is `offline` where it is damaged."""
         topic = partition[0]
         topic_id = self.metadata.topic_ids[topic]
-        if topic_id not in self._kept:
-            # A folder of which nobody knows would be in the way of the next topic of that name.
-            self._keep_next_id(self.metadata.producer_ids.next_id)
         logs, config = self.logs[node], self.metadata.config_of(topic)
         found = self._offline.pop((node, partition), [])
         if found:
             return logs.open_offline(partition, topic_id, config, refusal(self.disk, found, begins=""))
         try:
+            self._know(topic_id)
             return logs.open_store(partition, topic_id, config)
         except Damaged as damage:
             return logs.open_offline(partition, topic_id, config, damage)
+        except (OSError, StorageFailure) as error:
+            if not self.is_serving:
+                raise
+            return logs.open_failed(partition, config, error)
+
+    def _know(self, topic_id: UUID) -> None:
+        if topic_id not in self._kept:
+            # A folder of which nobody knows would be in the way of the next topic of that name.
+            self._keep_next_id(self.metadata.producer_ids.next_id)
+
+    def reopen(self, node: int, partition: TopicPartition) -> Store | None:
+        """The store of a log that had failed, opened again; None: the disk still fails."""
+        logs, config = self.logs[node], self.metadata.config_of(partition[0])
+        topic_id = self.metadata.topic_ids[partition[0]]
+        try:
+            self._know(topic_id)
+            return logs.reopen(partition, topic_id, config)
+        except Damaged as damage:
+            return logs.open_offline(partition, topic_id, config, damage)
+        except (OSError, StorageFailure):
+            return None
 
     def set_aside(self, node: int, partition: TopicPartition) -> str | None:
         """Keep the files of a damaged log out of the way; returned is where, if there are any.
@@ -179,9 +199,15 @@ class DataDirectory:
         Raises:
             StorageFailure: the disk has failed.
         """
+        failures = list[Exception]()
         for each in self.logs.values():
-            each.close()
+            try:
+                each.close()
+            except (OSError, StorageFailure) as failure:
+                failures.append(failure)
         self.save()
+        if failures:
+            raise failures[0]
 
 
 def _takes_one_log_offline(finding: Finding) -> bool:

@@ -26,11 +26,15 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Exchange, Message, Request
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.data_directory import DataDirectory, disk_at
+from zombieproof.broker.partition.log import StorageFailure
+from zombieproof.broker.storage import Storage
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.log_directory import Syncing, sync_all
 from zombieproof.broker.timers import Timers
 from zombieproof.broker.turns import Turns, Waiter
+from zombieproof.messages.groups import FindCoordinator, OffsetFetch
+from zombieproof.messages.partitions import DescribeTopics, Fetch, ListOffsets, OffsetForLeaderEpoch
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import Rules
 
@@ -39,6 +43,9 @@ TICK_MS = 100
 
 IN_MEMORY = "em9tYmllcHJvb2YtMDAwMA"
 """The id of a cluster that leaves nothing behind."""
+
+READS = (Fetch, ListOffsets, OffsetForLeaderEpoch, DescribeTopics, FindCoordinator, OffsetFetch)
+"""Requests that are answered also while ``cluster.json`` cannot be written."""
 
 Done = Callable[[Answer | None], None]
 """Called with the answer; None: the connection was lost."""
@@ -164,20 +171,16 @@ class Embedded:
                 nothing_is_kept if data is None else data.set_aside,
             )
             self.cluster.network.over = []
-            self._saved = self._save()
-            self._timers = Timers(self.cluster, self.directories)
+            self._storage = None if data is None else Storage(self.cluster, data)
+            self._timers = Timers(self.cluster, self._storage)
+            if self._storage is not None:
+                self._storage.begin()
             while self.pump():
                 pass
         except BaseException:
             if self._disk is not None:
                 self._disk.close()
             raise
-
-    def _save(self) -> int:
-        """What the cluster knows of itself is on the disk; returned is its version."""
-        if self._data is not None:
-            self._data.save()
-        return self.cluster.metadata.version
 
     # ---------------------------------------------------------------- requests
 
@@ -368,21 +371,10 @@ class Embedded:
                 self.door.enter(each)
                 self.settle()
         moved |= self.settle()
-        while self._mind_stores() or self._tell():
+        while (self._storage is not None and self._storage.mind_logs()) or self._tell():
             moved = True
             self.settle()
         return moved
-
-    def _mind_stores(self) -> bool:
-        """Act on logs that were found damaged or cannot be written any more; False: there are none."""
-        found = False
-        for node, directory in self.directories.items():
-            for log in directory.take_troubled():
-                partition = directory.partition_of(log)
-                if node in self.cluster.brokers and directory.logs.get(partition) is log:
-                    self.cluster.lost_store(node, partition)
-                    found = True
-        return found
 
     def hand_in(self, come: Submitted) -> Exchange | None:
         """Give a request to the brokers, for whoever drives the cluster; None: there is no such broker."""
@@ -416,17 +408,22 @@ class Embedded:
         return found is not None
 
     def _tell(self) -> bool:
-        """What was changed is on the disk; tell whoever has an answer, or will have none; False: nobody."""
-        if self.cluster.metadata.version != self._saved:
-            self._saved = self._save()
-        network = self.cluster.network
+        """What was changed is on the disk; tell whoever has an answer, or will have none; False: nobody.
+
+        While it cannot be written, only those are told who have read something.
+        """
+        is_saved, network = self._storage is None or self._storage.save(), self.cluster.network
         over, network.over = network.over or [], []
         for number in over:
-            exchange, done = self._waiting.pop(number, (None, _nobody))
+            exchange, done = self._waiting.get(number, (None, _nobody))
+            if not is_saved and exchange is not None and not isinstance(exchange.request, READS):
+                network.over.append(number)
+                continue
+            self._waiting.pop(number, None)
             network.exchanges.pop(number, None)
             if exchange is not None and exchange.is_over:
                 done(exchange.answer)
-        return bool(over)
+        return len(network.over) < len(over)
 
     def _begin_sync(self) -> list[tuple[int, Syncing]]:
         return [] if self._data is None else self._data.begin_sync()
@@ -435,7 +432,9 @@ class Embedded:
         for node, each in syncing:
             for log in each.end():
                 self.cluster.flushed(node, self.directories[node].partition_of(log))
-            self.directories[node].checkpoint()
+            if self._storage is not None:
+                with self._storage.survives():
+                    self.directories[node].checkpoint()
 
     # ---------------------------------------------------------------- administration
 
@@ -447,7 +446,8 @@ class Embedded:
         """
         with self._pumping, self.lock:
             self.cluster.create_topic(topic, partitions, config)
-            self._saved = self._save()
+            if self._storage is not None:
+                self._storage.data.save()
 
     def start(self) -> None:
         """Drive the cluster by a thread of its own, until `close`: timers run also while nobody waits."""
@@ -478,10 +478,16 @@ class Embedded:
             self.abandon()
 
     def _stop(self) -> None:
+        failures = list[StorageFailure]()
         for broker in self.cluster.brokers.values():
-            broker.close()
+            try:
+                broker.close()
+            except StorageFailure as failure:
+                failures.append(failure)
         if self._data is not None:
             self._data.close()
+        if failures:
+            raise failures[0]
 
     def abandon(self) -> None:
         """Stop at once, as when the process is killed: nothing is written any more."""

@@ -1,10 +1,12 @@
 """What Kafka does by a timer, each at its own interval: for a cluster that runs."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.partition.log import Damaged, StorageFailure
+from zombieproof.broker.storage import RETRY_MS, Storage
 from zombieproof.broker.store.log_directory import LogDirectory
 
 MARKERS_MS = 50
@@ -38,10 +40,10 @@ class _Timer:
 
 @dataclass(slots=True)
 class Timers:
-    """The timers of all brokers of a cluster; `directories` are their logs on disk."""
+    """The timers of all brokers of a cluster; `storage` is what it has on disk, if it has something."""
 
     cluster: Cluster
-    directories: Mapping[int, LogDirectory]
+    storage: Storage | None
     _timers: list[_Timer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -51,8 +53,22 @@ class Timers:
             *sweeps_of(cluster),
             (RETENTION_MS, self._delete_old),
             (CLEANER_MS, self._clean),
+            (RETRY_MS, self._try_again),
         ):
             self._timers.append(_Timer(interval_ms, act, now_ms + interval_ms))
+
+    @property
+    def directories(self) -> Mapping[int, LogDirectory]:
+        """The logs on disk, by broker."""
+        return {} if self.storage is None else self.storage.data.logs
+
+    def survives(self) -> AbstractContextManager[None]:
+        """What is inside may fail because of the disk."""
+        return nullcontext() if self.storage is None else self.storage.survives()
+
+    def _try_again(self) -> None:
+        if self.storage is not None:
+            self.storage.try_again()
 
     def run(self) -> bool:
         """Do what is due; False: nothing was. When the clock goes back, nothing waits for longer than its interval."""
@@ -73,11 +89,13 @@ class Timers:
             for partition, log in directory.logs.items():
                 replica = None if broker is None else broker.partitions.replicas.get(partition)
                 if replica is not None and log.failure is None and log.offline is None:
-                    start = log.expired_before(replica.high_watermark)
-                    if start > log.start_offset:
-                        self.cluster.raise_log_start(node, partition, start)
-                    log.remove_deleted()
-            directory.discarded.remove()
+                    with self.survives():
+                        start = log.expired_before(replica.high_watermark)
+                        if start > log.start_offset:
+                            self.cluster.raise_log_start(node, partition, start)
+                        log.remove_deleted()
+            with self.survives():
+                directory.discarded.remove()
 
     def _clean(self) -> None:
         """Each broker cleans its logs, the dirtiest first, until none is dirty enough."""
@@ -90,4 +108,5 @@ class Timers:
                     self.cluster.compact(node, dirt.partition, (dirt.first_dirty_offset, dirt.end_offset), retention_ms)
                 except (StorageFailure, Damaged):
                     directory.cleaner.uncleanable.add(dirt.partition)
-                directory.checkpoint_cleaned()
+                with self.survives():
+                    directory.checkpoint_cleaned()

@@ -15,8 +15,9 @@ from zombieproof.broker.cluster.clock import AheadClock, SystemClock
 from zombieproof.broker.cluster.live_trace import LiveTraceFile
 from zombieproof.broker.data_directory import DataDirectoryError
 from zombieproof.broker.embedded import Embedded
-from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.config import Durability
+from zombieproof.broker.store.disk import NO_ROOM
 from zombieproof.cli import listeners
 from zombieproof.cli.options import PATH
 from zombieproof.cli.usage import WrongUsage
@@ -134,6 +135,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     rules = _rules(release, transaction_version) if planned is None else planned.rules()
     if not configs.settings.transaction_partition_verification_enable:
         rules.verification = 0
+    served = list[int]()
     try:
         with (
             nullcontext() if trace is None else LiveTraceFile(trace) as journal,
@@ -151,9 +153,19 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
                 access=None if users is None else users.access,
             ) as cluster,
         ):
-            return _serve(cluster, (host, advertised_host), port, planned, guarded)
+            served.append(_serve(cluster, (host, advertised_host), port, planned, guarded))
+        return served[0]
     except (DataDirectoryError, Damaged, ValueError) as error:
         raise WrongUsage(str(error)) from error
+    except OSError as error:
+        if data is None or error.errno not in NO_ROOM:
+            raise
+        raise WrongUsage(f"{error.filename or data}: {error.strerror}: make room, then start again") from error
+    except StorageFailure as failure:
+        if not served:
+            raise WrongUsage(f"{failure}. Make room, then start again") from failure
+        Screen(sys.stderr).say(f"The next start checks the logs: they could not be closed in order. {failure}")
+        return served[0]
 
 
 def _planned(plan: Path | None, story: str | None) -> Any:

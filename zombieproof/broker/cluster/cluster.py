@@ -428,11 +428,9 @@ class Cluster:
         A damaged log whose partition has a leader is set aside and fetched again. Without another replica a damaged
         partition is offline; one that cannot be written is still read.
         """
-        damage, failure = self.stores[node, partition].log.offline, self.stores[node, partition].log.failure
+        damage = self.stores[node, partition].log.offline
         self.journal.caused("lost_store", node=node, partition=partition, is_damaged=damage is not None)
         old = self.metadata.partitions[partition].leader
-        if failure is not None and damage is None:
-            LOGGER.error("%s", failure)
         self._replace(node, partition)
         new = self.metadata.partitions[partition].leader
         if new != old and new == NOBODY:
@@ -443,6 +441,23 @@ class Cluster:
         self._fetch_again(node, partition)
         self.replication.raise_high_watermark(partition)
         self.brokers[node].desk.changed(partition)
+        self._on_each(None, Broker.send_markers, is_command=False)
+
+    def reopened(self, node: int, partition: TopicPartition, store: Store) -> None:
+        """The log of a replica can be written again: `store` has what was durable of it."""
+        self.journal.caused("reopened", node=node, partition=partition, end=store.log.end_offset)
+        self.stores[node, partition], broker = store, self.brokers[node]
+        broker.add_replica(partition, store, was_clean=False)
+        known = self.metadata.partitions[partition]
+        if store.log.offline is not None:
+            self.lost_store(node, partition)
+        elif node in known.in_sync and known.leader in (node, NOBODY):
+            broker.go_offline(partition)
+            self.metadata.elect(partition, node)
+            self._take_over([partition])
+            self._bring_up_to_date(partition, *(each for each in known.replicas if each != node))
+        else:
+            self._bring_up_to_date(partition, node)
         self._on_each(None, Broker.send_markers, is_command=False)
 
     def _elect_longest(self) -> None:
@@ -469,7 +484,7 @@ class Cluster:
             self.metadata.set_in_sync(partition, tuple(each for each in known.in_sync if each != node))
         if known.leader == node and (sound or log.offline is not None):
             self.metadata.elect(partition, sound[0] if sound else NOBODY)
-        if log.offline is not None and known.leader == NOBODY:
+        if log.offline is not None and log.failure is None and known.leader == NOBODY:
             LOGGER.error("%s is offline: %s. Other partitions are served", _name(partition), _sentence(log.offline))
 
     def _answer_for_damaged(self, node: int, partition: TopicPartition) -> None:
@@ -480,7 +495,8 @@ class Cluster:
     def _fetch_again(self, node: int, partition: TopicPartition) -> None:
         """A damaged log is set aside, and an empty one takes what the leader has."""
         damage, leader = self.stores[node, partition].log.offline, self.leader_of(partition)
-        if damage is None or leader in (None, node) or node not in self.brokers:
+        is_closed = self.stores[node, partition].log.failure is not None
+        if damage is None or is_closed or leader in (None, node) or node not in self.brokers:
             return
         try:
             aside = self._set_aside(node, partition)

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.node import Store
-from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.discarded_folders import DiscardedFolders
 from zombieproof.broker.store.disk import Disk
@@ -44,6 +44,8 @@ RECOVERY_POINTS, LOG_STARTS = "recovery-point-offset-checkpoint", "log-start-off
 CLEANED_OFFSETS = "cleaner-offset-checkpoint"
 CLEAN_SHUTDOWN, IDENTITY = ".kafka_cleanshutdown", "meta.properties"
 CHECKPOINT_INTERVAL_MS = 1000
+PROBE, PROBE_BYTES = "probe.tmp", 1 << 16
+"""A file that is written to see whether the disk takes it, and removed."""
 FILE_OF_CLUSTER = "cluster.json"
 
 
@@ -273,6 +275,61 @@ class LogDirectory:
         self._looked.pop(partition, None)
         return self._added(partition, log)
 
+    def reopen(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> Store:
+        """Open a log again that had failed; what was not durable is dropped.
+
+        Raises:
+            OSError, StorageFailure: the disk still fails; the log is as it was.
+            Damaged: the log is not what it was.
+        """
+        old, self.was_clean = self.logs[partition], False
+        if old.states.state.topic_id:
+            self._recorded[partition] = old.state
+        self._dirty.pop(old, None)
+        try:
+            store = self.open_store(partition, topic_id, config)
+            log = self.logs[partition]
+            if self.durability is Durability.FSYNC and old.states.state.topic_id:
+                log.truncate(max(old.recovery_point, log.start_offset))
+        except (OSError, StorageFailure):
+            self.logs[partition] = old
+            raise
+        return store
+
+    def open_failed(self, partition: TopicPartition, config: LogConfig, error: OSError | StorageFailure) -> Store:
+        """The store of a new partition that the disk has no room for: it is closed and offline until it is reopened."""
+        log = self._log_of(partition, config)
+        text = str(error) if isinstance(error, StorageFailure) else log.no_write(error)
+        log.failure, log.offline = StorageFailure(text), Damaged(text)
+        store = self._added(partition, log)
+        log.in_trouble()
+        return store
+
+    @property
+    def closed(self) -> list[TopicPartition]:
+        """The logs that cannot be written because the disk has failed."""
+        return [partition for partition, log in self.logs.items() if log.failure is not None]
+
+    def take_refused(self) -> int:
+        """How many writes were refused since this was asked last."""
+        refused = 0
+        for log in self.logs.values():
+            refused, log.refused = refused + log.refused, 0
+        return refused
+
+    def fault_of_writing(self) -> str | None:
+        """Why the disk does not take 64 KiB; None: it does."""
+        path = f"{self.path}/{PROBE}"
+        fault = None
+        try:
+            self.disk.write(path, 0, bytes(PROBE_BYTES))
+            self.disk.sync(path)
+        except OSError as error:
+            fault = f"{error.filename or self.disk.name(path)}: {error.strerror or error}"
+        with suppress(OSError):
+            self.disk.remove(path)
+        return fault
+
     def _added(self, partition: TopicPartition, log: SegmentLog) -> Store:
         log.in_trouble = partial(self._in_trouble.__setitem__, log, None)
         self.logs[partition] = log
@@ -319,9 +376,11 @@ class LogDirectory:
         """The folders of all others are renamed, to be removed later: nobody takes them for logs any more."""
         gone = [partition for partition in self.logs if partition not in partitions]
         for partition in gone:
-            log = self.logs.pop(partition)
+            log = self.logs[partition]
+            if self.disk.exists(log.directory):
+                self.discarded.add(log.directory, log.config.file_delete_delay_ms)
+            del self.logs[partition]
             self._dirty.pop(log, None)
-            self.discarded.add(log.directory, log.config.file_delete_delay_ms)
         if gone:
             self.checkpoint(at_once=True)
 
@@ -460,12 +519,18 @@ class LogDirectory:
         Raises:
             StorageFailure: the disk has failed.
         """
+        failures = list[StorageFailure]()
         for log in self.logs.values():
             if log.offline is None:
-                log.close()
-                log.remove_deleted(at_once=True)
+                try:
+                    log.close()
+                    log.remove_deleted(at_once=True)
+                except StorageFailure as failure:
+                    failures.append(failure)
         self.discarded.remove(at_once=True)
         self.checkpoint(at_once=True)
+        if failures:
+            raise failures[0]
         self.disk.write(f"{self.path}/{CLEAN_SHUTDOWN}", 0, b"")
         self.disk.sync(f"{self.path}/{CLEAN_SHUTDOWN}")
         self.disk.sync_directory(self.path)

@@ -50,6 +50,8 @@ class LogFiles:
         self.names_changed = True
         self._renamed: list[tuple[int, str]] = []
         self.failure: StorageFailure | None = None
+        self.refused = 0
+        """So many writes were refused because of `failure`."""
         self.offline: Damaged | None = None
         self.in_trouble: Callable[[], None] = _nobody_listens
         self.states = SegmentStates(disk, directory)
@@ -167,13 +169,17 @@ class LogFiles:
     def fail(self, error: OSError) -> StorageFailure:
         """The disk has failed: nothing can be appended any more, and what is not durable never will be here."""
         is_first = self.failure is None
-        self.failure = StorageFailure(
-            f"{self.disk.name(self.directory)}: {error.strerror or error}; the log is closed for writes "
-            f"until the disk takes them again"
-        )
+        self.failure = StorageFailure(self.no_write(error))
         if is_first:
             self.in_trouble()
         return self.failure
+
+    def no_write(self, error: OSError) -> str:
+        """The sentence about a write that the disk has refused."""
+        return (
+            f"{error.filename or self.disk.name(self.directory)}: {error.strerror or error}; the log of "
+            f"{self.directory.rpartition('/')[2]} is closed for writes until the disk takes them again"
+        )
 
     def take_damage(self, damage: Damaged) -> Damaged:
         """Nothing of the log is served or written from now on; returned is the first damage that was found."""
@@ -207,6 +213,7 @@ class LogFiles:
             StorageFailure: the disk has failed before.
         """
         if self.failure is not None:
+            self.refused += 1
             raise self.failure
         if self.offline is not None:
             raise StorageFailure(str(self.offline))
