@@ -106,7 +106,7 @@ class LogLoader:
         """Know the log, and what is wrong with it; nothing is written."""
         self._begin(recorded)
         files = self._files
-        files.states.read()
+        files.states.read(0 if recorded.state is None else recorded.state.sequence)
         files.highest = Highest()
         if recorded.state is not None:
             files.highest = Highest(recorded.state.producer_id, recorded.state.coordinator_epoch)

@@ -372,4 +372,6 @@ class SegmentLog(LogFiles):
     def state(self) -> LogState:
         """What is to be recorded of the log."""
         digest = self._aborted.digest(self.held[-1].base_offset, self.recovery_point) if self.held else (0, 0)
-        return LogState(self.states.state.topic_id, self.start_offset, self.recovery_point, *self.highest, *digest)
+        folder = self.states.state
+        highest, sequence = self.highest, folder.sequence
+        return LogState(folder.topic_id, self.start_offset, self.recovery_point, *highest, *digest, sequence)
