@@ -34,7 +34,8 @@ class LogState(NamedTuple):
     """What is recorded of the log of a topic with this id.
 
     `aborted_count` aborted transactions that end below `end_offset` are listed in the last segment, and
-    `aborted_checksum` is the checksum over their entries. `sequence` is that of the file in its folder, which is an
+    `aborted_checksum` is the checksum over their entries. The last segment begins at `last_base`, with a batch whose
+    header has `first_checksum` (0: with none). `sequence` is that of the file in its folder, which is an
     older one if it has a lower sequence.
     """
 
@@ -45,6 +46,8 @@ class LogState(NamedTuple):
     coordinator_epoch: int = NONE
     aborted_count: int = 0
     aborted_checksum: int = 0
+    last_base: int = 0
+    first_checksum: int = 0
     sequence: int = 0
 
     @property
@@ -57,7 +60,8 @@ class SegmentState(NamedTuple):
     """What is recorded of one segment.
 
     Its last batch begins at byte `last_position`, ends at byte `size`, and the offset behind it is `end_offset`. The
-    next segment begins at `next_offset`. Checksums are those of the header of the last batch and of the three indexes.
+    next segment begins at `next_offset`. Checksums are those of the headers of the first and the last batch, and of the
+    three indexes.
     Producer id and coordinator epoch are the highest in the log up to its end.
     """
 
@@ -66,6 +70,7 @@ class SegmentState(NamedTuple):
     next_offset: int
     size: int
     last_position: int
+    first_checksum: int
     last_checksum: int
     producer_id: int
     coordinator_epoch: int

@@ -124,6 +124,21 @@ class LogDirectory:
 
     # ---------------------------------------------------------------- looking
 
+    @property
+    def states(self) -> dict[TopicPartition, LogState] | None:
+        """What we have recorded of the logs; None: nothing, for an earlier version wrote the directory."""
+        return dict(self._recorded) if self._has_states else None
+
+    @property
+    def recovery_points(self) -> dict[TopicPartition, int]:
+        """What Kafka's checkpoint says of them."""
+        return dict(self._recovery_points or {})
+
+    @property
+    def log_starts(self) -> dict[TopicPartition, int]:
+        """What Kafka's checkpoint says of where they start."""
+        return dict(self._log_starts or {})
+
     def recorded(self, partition: TopicPartition, topic_id: str) -> Recorded:
         """What is recorded of a log: by ourselves, or where that is not there by the checkpoints that Kafka has."""
         state = self._recorded.get(partition)
@@ -132,8 +147,8 @@ class LogDirectory:
         if state is not None:
             if self._is_stale:
                 # Kafka's checkpoint was written since; of two starts the later one is the newer.
-                start = max(state.start_offset, (self._log_starts or {}).get(partition, 0))
-                state = state._replace(start_offset=start)
+                newer = max(state.start_offset, (self._log_starts or {}).get(partition, 0))
+                state = state._replace(start_offset=newer)
             return Recorded(state.start_offset, state.end_offset, self.was_clean, state, f"{self.path}/{LOG_STATES}")
         if self._has_states and not self._is_stale:
             return Recorded(None, 0, self.was_clean)
@@ -341,8 +356,8 @@ class LogDirectory:
         for partition, log in self.logs.items():
             state = known.get(partition)
             folder = log.states.state
-            now = folder.topic_id, log.start_offset, log.recovery_point, folder.sequence
-            is_known = state is not None and (*state[:3], state.sequence) == now
+            now = folder.topic_id, log.start_offset, log.recovery_point, log.segments[-1].base_offset, folder.sequence
+            is_known = state is not None and (*state[:3], state.last_base, state.sequence) == now
             states[partition] = log.state if state is None or not is_known else state
         if states != known or at_once or not self._has_states:
             replace_file(self.disk, f"{self.path}/{LOG_STATES}", write_log_states(states))

@@ -181,7 +181,7 @@ class SegmentLog(LogFiles):
 
     def _active(self, offset: int) -> Segment:
         segment = self.held[-1]
-        if segment.size == 0 and segment.base_offset != offset:
+        if segment.size == 0 and segment.base_offset != offset and not self.config.is_compacted:
             self.remove(segment)
             self._move_end(offset)
             segment = self.held[-1] = self.empty_segment(offset)
@@ -373,5 +373,6 @@ class SegmentLog(LogFiles):
         """What is to be recorded of the log."""
         digest = self._aborted.digest(self.held[-1].base_offset, self.recovery_point) if self.held else (0, 0)
         folder = self.states.state
-        highest, sequence = self.highest, folder.sequence
-        return LogState(folder.topic_id, self.start_offset, self.recovery_point, *highest, *digest, sequence)
+        first = (self.held[-1].base_offset, self.held[-1].first_checksum) if self.held else (0, 0)
+        offsets = self.start_offset, self.recovery_point
+        return LogState(folder.topic_id, *offsets, *self.highest, *digest, *first, folder.sequence)
