@@ -98,7 +98,7 @@ def inspect(
         _look_at_broker(disk, node, partitions, found, clock or SystemClock(), durability)
     for name in disk.listed(""):
         number = BROKER.fullmatch(name)
-        if number is not None and int(number["node"]) not in by_node and any(_partitions_in(disk, name)):
+        if number is not None and int(number["node"]) not in by_node and any(partitions_in(disk, name)):
             fault = f"{FILE} has {found.saved.nodes} brokers, and this is none of their folders"
             found.findings.append(_stray(name, fault, "all records in it, unless another broker has them too"))
     found.findings[:] = [_with_replicas(each, found) for each in found.findings]
@@ -111,7 +111,7 @@ def inspect(
 def _read_cluster(disk: Disk, findings: list[Finding]) -> SavedCluster | None:
     main, copy = read_cluster(disk), read_cluster(disk, COPY)
     if main.saved is None:
-        has_logs = any(any(_partitions_in(disk, name)) for name in disk.listed("") if BROKER.fullmatch(name))
+        has_logs = any(any(partitions_in(disk, name)) for name in disk.listed("") if BROKER.fullmatch(name))
         if main.fault is not None or copy.saved is not None or has_logs:
             findings.append(_of_cluster_file(disk, main.fault or "it is missing", is_foreign=main.is_foreign))
         return None
@@ -152,7 +152,7 @@ def _look_at_broker(
     disk: Disk, node: int, partitions: list[TopicPartition], found: Inspection, clock: Clock, durability: Durability
 ) -> None:
     folder, metadata = folder_of(node), found.metadata
-    if partitions and not disk.exists(f"{folder}/{IDENTITY}") and not any(_partitions_in(disk, folder)):
+    if partitions and not disk.exists(f"{folder}/{IDENTITY}") and not any(partitions_in(disk, folder)):
         fault = f"the folder is missing or empty, with {len(partitions)} partitions: is its disk mounted?"
         remedy, loses = "begin empty logs", f"all records of {len(partitions)} partitions"
         found.findings.append(Finding(folder, fault, FILE, remedy, loses, Repair.RECREATE, node))
@@ -164,7 +164,7 @@ def _look_at_broker(
         topic = partition[0]
         found.findings += logs.look(partition, metadata.topic_ids[topic], metadata.config_of(topic))
     deleted = {encoded(each) for each in metadata.deleted_ids}
-    for name, topic_id in _partitions_in(disk, folder):
+    for name, topic_id in partitions_in(disk, folder):
         parts = PARTITION.fullmatch(name)
         partition = (parts["topic"], int(parts["number"])) if parts is not None else ("", 0)
         if partition not in partitions and topic_id not in deleted:
@@ -176,7 +176,7 @@ def _stray(path: str, fault: str, loses: str) -> Finding:
     return Finding(path, fault, FILE, "move the folder away", loses, Repair.SET_ASIDE)
 
 
-def _partitions_in(disk: Disk, folder: str) -> Iterator[tuple[str, str]]:
+def partitions_in(disk: Disk, folder: str) -> Iterator[tuple[str, str]]:
     """The folders of logs in the folder of a broker, each with the topic id that it names."""
     for name in disk.listed(folder):
         if name.endswith(DISCARDED) or PARTITION.fullmatch(name) is None:

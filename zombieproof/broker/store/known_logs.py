@@ -34,7 +34,9 @@ class LogState(NamedTuple):
     """What is recorded of the log of a topic with this id.
 
     `aborted_count` aborted transactions that end below `end_offset` are listed in the last segment, and
-    `aborted_checksum` is the checksum over their entries.
+    `aborted_checksum` is the checksum over their entries. The last segment begins at `last_base`, with a batch whose
+    header has `first_checksum` (0: with none). `sequence` is that of the file in its folder, which is an
+    older one if it has a lower sequence.
     """
 
     topic_id: str
@@ -44,6 +46,9 @@ class LogState(NamedTuple):
     coordinator_epoch: int = NONE
     aborted_count: int = 0
     aborted_checksum: int = 0
+    last_base: int = 0
+    first_checksum: int = 0
+    sequence: int = 0
 
     @property
     def claims_records(self) -> bool:
@@ -55,7 +60,8 @@ class SegmentState(NamedTuple):
     """What is recorded of one segment.
 
     Its last batch begins at byte `last_position`, ends at byte `size`, and the offset behind it is `end_offset`. The
-    next segment begins at `next_offset`. Checksums are those of the header of the last batch and of the three indexes.
+    next segment begins at `next_offset`. Checksums are those of the headers of the first and the last batch, and of the
+    three indexes.
     Producer id and coordinator epoch are the highest in the log up to its end.
     """
 
@@ -64,19 +70,24 @@ class SegmentState(NamedTuple):
     next_offset: int
     size: int
     last_position: int
+    first_checksum: int
     last_checksum: int
     producer_id: int
     coordinator_epoch: int
-    index: int = UNKNOWN
+    offset_index: int = UNKNOWN
     time_index: int = UNKNOWN
     transaction_index: int = UNKNOWN
 
 
 @dataclass(slots=True)
 class FolderState:
-    """What is recorded in the folder of a partition; `segments` by their base offsets."""
+    """What is recorded in the folder of a partition; `segments` by their base offsets.
+
+    `sequence` counts how often it was written.
+    """
 
     topic_id: str = ""
+    sequence: int = 0
     segments: dict[int, SegmentState] = field(default_factory=dict)
     leader_epochs: tuple[tuple[int, int], ...] = ()
 
@@ -103,7 +114,7 @@ def read_log_states(data: bytes) -> dict[TopicPartition, LogState]:
 
 def write_folder_state(state: FolderState) -> bytes:
     """The file of this state."""
-    lines = [f"topic {state.topic_id}"]
+    lines = [f"topic {state.topic_id} {state.sequence}"]
     lines += [f"epoch {epoch} {offset}" for epoch, offset in state.leader_epochs]
     lines += [f"segment {_numbers(each)}" for _, each in sorted(state.segments.items())]
     return _sealed(lines)
@@ -120,7 +131,7 @@ def read_folder_state(data: bytes) -> FolderState:
     for line in _unsealed(data):
         kind, *rest = line.split(" ")
         if kind == "topic":
-            found.topic_id = rest[0]
+            found.topic_id, found.sequence = rest[0], int(rest[1])
         elif kind == "epoch":
             epochs.append((int(rest[0]), int(rest[1])))
         else:
@@ -154,7 +165,5 @@ def _unsealed(data: bytes) -> list[str]:
         raise Undecodable("its checksum does not match")
     version, *lines = body.decode().splitlines()
     if version != VERSION:
-        raise Undecodable(
-            f"its version is {version!r}, and {VERSION!r} is read: open it with the version that wrote it"
-        )
+        raise Undecodable(f"its version is {version!r}, and {VERSION!r} is read")
     return lines

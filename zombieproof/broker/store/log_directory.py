@@ -32,7 +32,6 @@ from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.identity import (
     TOPIC_IDENTITY,
     encoded,
-    read_properties,
     read_topic_id,
     write_properties,
     write_topic_id,
@@ -111,6 +110,10 @@ class LogDirectory:
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS)
         self._log_starts = self._read_checkpoint(LOG_STARTS)
         self._cleaned_offsets = self._read_checkpoint(CLEANED_OFFSETS) or {}
+        points = self._recovery_points or {}
+        self._is_stale = any(points.get(each, 0) > state.end_offset for each, state in self._recorded.items())
+        if self._is_stale:
+            self._rebuilds(f"{path}/{LOG_STATES}", "it is an older one", f"{path}/{RECOVERY_POINTS}")
         self._is_begun = False
 
     def begin(self) -> None:
@@ -125,14 +128,33 @@ class LogDirectory:
 
     # ---------------------------------------------------------------- looking
 
+    @property
+    def states(self) -> dict[TopicPartition, LogState] | None:
+        """What we have recorded of the logs; None: nothing, for an earlier version wrote the directory."""
+        return dict(self._recorded) if self._has_states else None
+
+    @property
+    def recovery_points(self) -> dict[TopicPartition, int]:
+        """What Kafka's checkpoint says of them."""
+        return dict(self._recovery_points or {})
+
+    @property
+    def log_starts(self) -> dict[TopicPartition, int]:
+        """What Kafka's checkpoint says of where they start."""
+        return dict(self._log_starts or {})
+
     def recorded(self, partition: TopicPartition, topic_id: str) -> Recorded:
         """What is recorded of a log: by ourselves, or where that is not there by the checkpoints that Kafka has."""
         state = self._recorded.get(partition)
         if state is not None and state.topic_id != topic_id:
             return Recorded(None, 0, self.was_clean)  # It is of a topic that was deleted.
         if state is not None:
+            if self._is_stale:
+                # Kafka's checkpoint was written since; of two starts the later one is the newer.
+                newer = max(state.start_offset, (self._log_starts or {}).get(partition, 0))
+                state = state._replace(start_offset=newer)
             return Recorded(state.start_offset, state.end_offset, self.was_clean, state, f"{self.path}/{LOG_STATES}")
-        if self._has_states:
+        if self._has_states and not self._is_stale:
             return Recorded(None, 0, self.was_clean)
         points, starts = self._recovery_points or {}, self._log_starts or {}
         start = starts.get(partition)
@@ -205,15 +227,14 @@ class LogDirectory:
     def _look_at_missing(self, partition: TopicPartition, directory: str, topic_id: str) -> list[Finding]:
         """A folder that is missing: one that nobody has made yet, or one that was there."""
         recorded = self.recorded(partition, topic_id)
-        about = {"node": self.node, "partition": partition}
         if recorded.claims_records:
             first, last = recorded.start_offset or 0, recorded.synced_offset - 1
             fault = f"the folder is missing, with the offsets {first} to {last}"
             remedy = f"begin an empty log at offset {recorded.synced_offset}"
             loses = f"the records at the offsets {first} to {last}"
-            return [Finding(directory, fault, recorded.source, remedy, loses, Repair.RECREATE, **about)]
+            return [Finding(directory, fault, recorded.source, remedy, loses, Repair.RECREATE, self.node, partition)]
         if self.is_recorded(partition, topic_id) or (self.was_clean and not self._has_states):
-            return [Finding(directory, "the folder is missing", "the log was empty", "make it again", **about)]
+            return [Finding(directory, "the folder is missing", "the log was empty", "make it again", node=self.node)]
         return []
 
     def _look_at_identity(self, partition: TopicPartition, directory: str, topic_id: str) -> list[Finding]:
@@ -436,11 +457,9 @@ class LogDirectory:
         known, states = self._recorded, dict[TopicPartition, LogState]()
         for partition, log in self.logs.items():
             state = known.get(partition)
-            is_known = state is not None and state[:3] == (
-                log.states.state.topic_id,
-                log.start_offset,
-                log.recovery_point,
-            )
+            folder = log.states.state
+            now = folder.topic_id, log.start_offset, log.recovery_point, log.segments[-1].base_offset, folder.sequence
+            is_known = state is not None and (*state[:3], state.last_base, state.sequence) == now
             states[partition] = log.state if state is None or not is_known else state
         if states != known or at_once or not self._has_states:
             replace_file(self.disk, f"{self.path}/{LOG_STATES}", write_log_states(states))
@@ -537,18 +556,6 @@ class LogDirectory:
 
 
 def identify(disk: Disk, path: str, entries: Mapping[str, str]) -> None:
-    """Say whose directory it is, or see that it is the one that is meant.
-
-    Raises:
-        Damaged: the directory says something else.
-    """
-    file = f"{path}/{IDENTITY}"
-    if disk.exists(file):
-        known = read_properties(disk.read(file))
-        for name, value in entries.items():
-            if name in known and known[name] != value:
-                raise Damaged(f"{disk.name(file)}: {name} is {known[name]}, and {value} is meant: it is another's")
+    """Say whose directory it is."""
     disk.make_directory(path)
-    disk.write(f"{file}.tmp", 0, write_properties(entries))
-    disk.sync(f"{file}.tmp")
-    disk.rename(f"{file}.tmp", file)
+    replace_file(disk, f"{path}/{IDENTITY}", write_properties(entries))

@@ -108,7 +108,7 @@ class LogLoader:
         """Know the log, and what is wrong with it; nothing is written."""
         self._begin(recorded)
         files = self._files
-        files.states.read()
+        files.states.read(0 if recorded.state is None else recorded.state.sequence)
         files.highest = Highest()
         if recorded.state is not None:
             files.highest = Highest(recorded.state.producer_id, recorded.state.coordinator_epoch)
@@ -217,6 +217,11 @@ class LogLoader:
             self._lost(segment.path(LOG), fault, f"records below offset {synced}, all on the disk")
         if segment.base_offset < synced:
             self._look_at_aborted(segment)
+        is_first = state is not None and state.last_base == segment.base_offset < synced
+        if state is not None and is_first and segment.size and state.first_checksum != segment.first_checksum:
+            self._found.append(
+                files.lost(segment.path(LOG), "its first batch is not the one that was there", self._recorded.source)
+            )
 
     def _look_at_aborted(self, segment: Segment) -> None:
         """What the last segment lists of aborted transactions that end below what was synced is what it listed."""

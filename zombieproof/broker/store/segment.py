@@ -78,7 +78,7 @@ class Segment:
 
     def __init__(self, disk: Disk, directory: str, base_offset: int, topic: str, index_interval_bytes: int) -> None:
         self.base_offset = self.end_offset = base_offset
-        self.size = self.aborted_size = self.last_position = 0
+        self.size = self.aborted_size = self.last_position = self.first_checksum = 0
         self.mark = ""
         self._looked_at, self.highest = (0, 0), Highest()
         self.first_timestamp_ms = NONE
@@ -108,6 +108,8 @@ class Segment:
     def append(self, data: bytes, last_offset: int, max_timestamp_ms: int) -> None:
         """Put a batch at the end: its bytes, its last offset, and its latest timestamp."""
         self._disk.write(self.path(LOG), self.size, data)
+        if self.size == 0:
+            self.first_checksum = checksum(data[: HEADER.size])
         self._note(len(data), last_offset, max_timestamp_ms)
 
     def _note(self, size: int, last_offset: int, max_timestamp_ms: int) -> None:
@@ -255,6 +257,7 @@ class Segment:
             next_offset,
             self.size,
             self.last_position,
+            self.first_checksum,
             checksum(self._disk.read(self.path(LOG), self.last_position, HEADER.size)) if self.size else 0,
             *highest,
             *map(self._checksum_of, SUFFIXES[1:]),
@@ -266,6 +269,9 @@ class Segment:
     def contradicts(self, known: SegmentState, *, is_last: bool) -> str | None:
         """Why its file is not the one of which this is recorded; None: it is. The last segment may be longer."""
         size = self._disk.size(self.path(LOG))
+        first = self._disk.read(self.path(LOG), 0, HEADER.size)
+        if known.size and size and checksum(first) != known.first_checksum:
+            return "its first batch is not the one that was there"
         if size < known.size or (size > known.size and not is_last):
             return f"it has {size} bytes, and had {known.size}"
         header = self._disk.read(self.path(LOG), known.last_position, HEADER.size)
@@ -316,6 +322,7 @@ class Segment:
         data = self._disk.read(self.path(LOG), 0, HEADER.size)
         if len(data) == HEADER.size:
             self.first_timestamp_ms = header_at(data, 0).max_timestamp_ms
+            self.first_checksum = checksum(data)
 
     def scan(self, *, has_gaps: bool, known_below: int = 0) -> tuple[list[Stretch], str | None]:
         """Know the segment by its batches alone, up to the first that is not sound; `highest` is what they name.
@@ -354,6 +361,8 @@ class Segment:
         except Undecodable as error:
             fault = str(error)
         self._looked_at = start, self.size
+        if self.size and start == 0:
+            self._note_first()
         return found, fault
 
     def _believed(self, below: int) -> tuple[int, int]:
@@ -396,7 +405,8 @@ class Segment:
 
     def _forget(self) -> None:
         self.end_offset, self.size, self._looked_at = self.base_offset, 0, (0, 0)
-        self.last_position, self.highest = 0, Highest()
+        self.last_position = self.first_checksum = 0
+        self.highest = Highest()
         self.first_timestamp_ms = NONE
         self._indexes.forget()
 

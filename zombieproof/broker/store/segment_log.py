@@ -188,13 +188,7 @@ class SegmentLog(LogFiles):
 
     def _active(self, offset: int) -> Segment:
         segment = self.held[-1]
-        # A compacted log may begin with a gap, also where it was fetched again: it is served from where it was.
-        has_gap = self.config.is_compacted and self.start_offset == segment.base_offset
-        if (
-            segment.size == 0
-            and not (has_gap and 0 <= offset - segment.base_offset <= MOST_OFFSETS)
-            and segment.base_offset != offset
-        ):
+        if segment.size == 0 and segment.base_offset != offset and not self.config.is_compacted:
             self.remove(segment)
             self._move_end(offset)
             segment = self.held[-1] = self.empty_segment(offset)
@@ -391,4 +385,7 @@ class SegmentLog(LogFiles):
     def state(self) -> LogState:
         """What is to be recorded of the log."""
         digest = self._aborted.digest(self.held[-1].base_offset, self.recovery_point) if self.held else (0, 0)
-        return LogState(self.states.state.topic_id, self.start_offset, self.recovery_point, *self.highest, *digest)
+        folder = self.states.state
+        first = (self.held[-1].base_offset, self.held[-1].first_checksum) if self.held else (0, 0)
+        offsets = self.start_offset, self.recovery_point
+        return LogState(folder.topic_id, *offsets, *self.highest, *digest, *first, folder.sequence)

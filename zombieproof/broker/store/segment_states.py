@@ -34,16 +34,22 @@ class SegmentStates:
         """The file."""
         return f"{self.directory}/{SEGMENTS}"
 
-    def read(self) -> None:
-        """Know what the file says; nothing where there is none, or it cannot be read."""
+    def read(self, sequence: int = 0) -> None:
+        """Know what the file says; nothing where there is none, it cannot be read, or is older than `sequence`."""
         self.state, self.fault, self.is_there = FolderState(), None, False
         if not self._disk.exists(self.path):
             return
         try:
-            self.state = read_folder_state(self._disk.read(self.path))
-            self.is_there = True
+            found = read_folder_state(self._disk.read(self.path))
         except (Undecodable, ValueError) as fault:
             self.fault = str(fault)
+            self.state.sequence = sequence
+            return
+        if found.sequence < sequence:
+            self.fault = "it is an older one"
+            self.state.sequence = sequence
+            return
+        self.state, self.is_there = found, True
 
     def write(self, entries: Iterable[SegmentState], leader_epochs: Epochs | None = None) -> bool:
         """Replace the entries, and the leader epochs if they are given; False: nothing has changed.
@@ -52,9 +58,10 @@ class SegmentStates:
         """
         known = self.state
         epochs = known.leader_epochs if leader_epochs is None else leader_epochs
-        changed = FolderState(known.topic_id, {each.base_offset: each for each in entries}, epochs)
+        changed = FolderState(known.topic_id, known.sequence, {each.base_offset: each for each in entries}, epochs)
         if changed == known and self.is_there:
             return False
+        changed.sequence += 1
         self.state, self.is_there, self.fault = changed, True, None
         replace_file(self._disk, self.path, write_folder_state(changed))
         return True
