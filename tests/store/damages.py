@@ -6,8 +6,7 @@ else is a finding: a difference that nothing announced, a server that ended, an 
 """
 
 import logging
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -23,8 +22,10 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.data_directory import DataDirectoryError
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.repairing import Repaired, Repairs
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.fault_disk import FaultDisk
+from zombieproof.broker.store.findings import NOTHING
 from zombieproof.broker.timers import CLEANER_MS
 from zombieproof.formats.record_batch import HEADER, LOG_OVERHEAD, BatchHeader
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition
@@ -455,7 +456,8 @@ def _judge_opened(
     finally:
         again.abandon()
     if first.offline:
-        return Outcome.OFFLINE, "; ".join(lines[:2])
+        outcome, text = _remedied(disk, of, " ".join(lines))
+        return (Outcome.OFFLINE if outcome is Outcome.REFUSED else outcome), text
     return (Outcome.REBUILT, "; ".join(lines[:2])) if lines else (Outcome.SAME, "")
 
 
@@ -498,16 +500,43 @@ def write(embedded: Embedded, offline: set[TopicPartition]) -> None:
         pass
 
 
-def _remedied(disk: FaultDisk, of: Base, refusal: str) -> tuple[Outcome, str]:
-    """Do what a refusal says, until the directory opens."""
-    return Outcome.NO_REMEDY, refusal
+def _remedied(disk: FaultDisk, of: Base, said: str) -> tuple[Outcome, str]:
+    """Do what a refusal says: the directory opens, and lacks only what the repair has said that it loses."""
+    if "zombieproof repair" not in said:
+        return Outcome.NO_REMEDY, said
+    repaired = Repairs(disk, "repaired").apply()
+    lossy = [each for each in repaired if each.loses != NOTHING]
+    try:
+        embedded = open_on(disk, of.nodes)
+    except (Damaged, DataDirectoryError) as error:
+        return Outcome.NO_REMEDY, f"{said}; after the repair: {error}"
+    try:
+        found = read(embedded)
+        if found.offline:
+            return Outcome.NO_REMEDY, f"{said}; offline after the repair: {sorted(found.offline)}"
+        wrong = [each for each in differences(of.reading, found) if not _is_said(each, of.reading, found, lossy)]
+        if wrong:
+            return Outcome.DIFFERENT, f"after the repair of {[each.loses for each in repaired]}: {'; '.join(wrong[:3])}"
+        write(embedded, found.offline)
+        embedded.close()
+    finally:
+        embedded.abandon()
+    return Outcome.REFUSED, "; ".join(each.loses for each in repaired)
 
 
-@dataclass
-class Table:
-    """The outcomes, by kind of file."""
+def _is_said(difference: str, expected: Reading, found: Reading, lossy: list[Repaired]) -> bool:
+    """Whether a repair has said that it loses this; no repair shows records that were not there."""
+    name = difference.partition(": ")[0]
+    was, now = expected.parts[name], found.parts.get(name)
+    if isinstance(was, list) and isinstance(now, list) and not {*map(repr, now[7])} <= {*map(repr, was[7])}:
+        return False
+    about = {each.finding.partition for each in lossy if each.finding.partition is not None}
+    return len(about) < len(lossy) or _about(name, about) or bool(about & {*map(_internal, about)})
 
-    rows: dict[str, Counter[Outcome]] = field(default_factory=dict)
+
+def _internal(partition: TopicPartition) -> TopicPartition | None:
+    """A partition of a coordinator: what it forgets shows in others, too."""
+    return partition if partition[0] in INTERNAL_TOPICS else None
 
 
 def damages(count: int, seed: int) -> Reached:

@@ -38,20 +38,20 @@ class DataDirectory:
 
     Args:
         disk: where it is; `disk_at` finds that of a path.
-        nodes: how many brokers a new cluster has.
+        nodes: how many brokers the cluster has; None: as many as the directory says, and 1 in a new one.
         durability: when an append counts as durable.
         default_config: the settings of topics that have none of their own.
         configs: the settings of some topics, which the directory keeps.
 
     Raises:
-        DataDirectoryError: another process uses it.
+        DataDirectoryError: another process uses it, or it has another number of brokers.
         Damaged: what is in it cannot be believed.
     """
 
     def __init__(  # what a cluster is opened with
         self,
         disk: Disk,
-        nodes: int,
+        nodes: int | None,
         clock: Clock,
         durability: Durability,
         default_config: LogConfig | None = None,
@@ -77,10 +77,15 @@ class DataDirectory:
         self.metadata.default_config = default_config or LogConfig()
         self.metadata.configs |= configs or {}
         self.cluster_id = encoded(uuid4()) if saved is None else saved.cluster_id
-        self.nodes = nodes if saved is None else saved.nodes
+        self.nodes = (nodes or 1) if saved is None else saved.nodes
+        if nodes not in (None, self.nodes):
+            raise DataDirectoryError(
+                f"{disk.name('')}: it is the directory of a cluster of {_brokers(self.nodes)}, not of {nodes}: "
+                f"start it with {_brokers(self.nodes)}, or choose another directory"
+            )
         if saved is None:
             # Whose directory it is stands there before anything is in it that could belong to another.
-            write_cluster(disk, saved_of(self.cluster_id, nodes, self.metadata, 0))
+            write_cluster(disk, saved_of(self.cluster_id, self.nodes, self.metadata, 0))
         self._kept = set(self.metadata.topic_names)
         self.is_serving = False
         self.logs = {
@@ -208,6 +213,10 @@ class DataDirectory:
         self.save()
         if failures:
             raise failures[0]
+
+
+def _brokers(count: int) -> str:
+    return f"{count} broker{'s' * (count != 1)}"
 
 
 def _takes_one_log_offline(finding: Finding) -> bool:

@@ -106,7 +106,7 @@ class Embedded:
 
     Args:
         path: the data directory, which is made where it is not there; None: everything is in memory.
-        nodes: how many brokers; a directory that exists goes on with as many as it has.
+        nodes: how many brokers. None: as many as the directory has, and 1 where there is none yet.
         topics: topics that are to exist, each with its number of partitions or the replicas of each.
         durability: when an append counts as durable; see `Durability` for what each loses.
         clock: where the time comes from; the system's by default.
@@ -116,7 +116,8 @@ class Embedded:
         access: who may do what; None: everybody everything.
 
     Raises:
-        DataDirectoryError: `path` is no data directory, of another version, in use, or may not be written.
+        DataDirectoryError: `path` is no data directory, of another version or another number of brokers, in use, or
+            may not be written.
         Damaged: what is in it cannot be believed; the error says where and what to do.
     """
 
@@ -124,7 +125,7 @@ class Embedded:
         self,
         path: Path | str | None = None,
         *,
-        nodes: int = 1,
+        nodes: int | None = None,
         topics: Mapping[str, int | Replicas] | None = None,
         settings: Settings | None = None,
         rules: Rules | None = None,
@@ -157,7 +158,7 @@ class Embedded:
                 metadata.default_config = default_config or LogConfig()
             self._data, self.directories = data, {} if data is None else data.logs
             self.cluster = Cluster(
-                nodes if data is None else data.nodes,
+                nodes or 1 if data is None else data.nodes,
                 rules,
                 settings,
                 {topic: given for topic, given in (topics or {}).items() if not metadata.count(topic)},

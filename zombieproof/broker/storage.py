@@ -66,14 +66,14 @@ class Storage:
         """Open closed logs again where the disk can be written again, or say that it still cannot."""
         for node in sorted(self._failed):
             directory = self.data.logs[node]
-            closed, refused = directory.closed, directory.take_refused()
+            closed = directory.closed
             if not closed or node not in self.cluster.brokers:
                 self._failed.discard(node)
                 continue
             fault = directory.fault_of_writing()
             if fault is not None:
-                if refused:
-                    self._report(f"{fault}; {refused} writes were refused since the last line")
+                if self._is_due and (refused := directory.take_refused()):
+                    self._report(f"{fault}. Logs that are closed: {len(closed)}; writes refused meanwhile: {refused}")
                 continue
             for partition in closed:
                 store = self.data.reopen(node, partition)
@@ -111,11 +111,15 @@ class Storage:
         except StorageFailure as failure:
             self._report(str(failure))
 
-    def _report(self, text: str) -> None:
-        """Say it at once, and while it goes on once in ten seconds."""
+    @property
+    def _is_due(self) -> bool:
+        """Whether the last report is ten seconds old; the first failure is reported at once."""
         now_ms = self.cluster.clock.now_ms()
-        if self._report_ms is not None and self._report_ms <= now_ms < self._report_ms + REPORT_MS:
+        return self._report_ms is None or not self._report_ms <= now_ms < self._report_ms + REPORT_MS
+
+    def _report(self, text: str) -> None:
+        if not self._is_due:
             self._untold += 1
             return
-        LOGGER.error("%s%s", text, f" ({self._untold} failures were not reported)" if self._untold else "")
-        self._report_ms, self._untold = now_ms, 0
+        LOGGER.error("%s%s", text, f" (failures that were not reported: {self._untold})" if self._untold else "")
+        self._report_ms, self._untold = self.cluster.clock.now_ms(), 0

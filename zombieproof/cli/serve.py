@@ -75,7 +75,10 @@ Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
     help="that of the first broker; 0: any that is free",
 )
 @click.option(
-    "--brokers", metavar="N", type=click.IntRange(min=1, max=100), default=1, show_default=True, help="how many brokers"
+    "--brokers",
+    metavar="N",
+    type=click.IntRange(min=1, max=100),
+    help="how many brokers (1; with --data as many as the directory has)",
 )
 @click.option("--data", metavar="DIR", type=PATH, help="the data directory; without it all is lost")
 @click.option(
@@ -105,7 +108,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     host: str,
     advertised_host: str | None,
     port: int,
-    brokers: int,
+    brokers: int | None,
     data: Path | None,
     durability: Literal["fsync", "page-cache", "memory"] | None,
     release: str | None,
@@ -141,7 +144,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             nullcontext() if trace is None else LiveTraceFile(trace) as journal,
             Embedded(
                 data,
-                nodes=brokers if planned is None else max(brokers, planned.brokers),
+                nodes=brokers if planned is None else max(brokers or 1, planned.brokers),
                 topics=known if planned is None else {**planned.topics, **known},
                 settings=configs.settings,
                 rules=rules,

@@ -144,6 +144,7 @@ class MemoryLog:
 
     def __init__(self, batches: tuple[Batch, ...] = (), start_offset: int = 0) -> None:
         self.offline: Damaged | None = None
+        self.failure: StorageFailure | None = None
         self._batches = list(batches)
         self._start = start_offset
         self._epochs: list[tuple[int, int]] | None = None
@@ -184,11 +185,6 @@ class MemoryLog:
     def _note_epoch(epochs: list[tuple[int, int]], batch: Batch) -> None:
         if batch.leader_epoch != NONE and (not epochs or batch.leader_epoch > epochs[-1][0]):
             epochs.append((batch.leader_epoch, batch.base_offset))
-
-    @property
-    def failure(self) -> StorageFailure | None:
-        """Memory does not fail."""
-        return None
 
     @property
     def fold_from(self) -> int:
