@@ -55,12 +55,7 @@ class DataDirectory:
         configs: Mapping[str, LogConfig] | None = None,
     ) -> None:
         self.disk = disk
-        try:
-            disk.lock(LOCK)
-        except InUse as error:
-            raise DataDirectoryError(
-                f"{disk.name('')}: another process uses it: end that one, or choose another directory"
-            ) from error
+        lock(disk)
         found = inspect(disk, default_config, configs, clock=clock, durability=durability)
         if found.refused:
             raise refusal(disk, found.refused)
@@ -159,6 +154,20 @@ class DataDirectory:
         for each in self.logs.values():
             each.close()
         self.save()
+
+
+def lock(disk: Disk) -> None:
+    """Let no other process use a data directory.
+
+    Raises:
+        DataDirectoryError: another one does.
+    """
+    try:
+        disk.lock(LOCK)
+    except InUse as error:
+        raise DataDirectoryError(
+            f"{disk.name('')}: another process uses it: end that one, or choose another directory"
+        ) from error
 
 
 def disk_at(path: Path | str | None) -> Disk | None:

@@ -39,12 +39,15 @@ class Inspection:
         saved: what ``cluster.json`` says; None: there is none, or it cannot be read.
         metadata: the same, as a cluster uses it.
         logs: the logs of each broker, looked at and not opened.
+        interrupted: logs, each with its broker, that could not be looked at: first a pass of the cleaner that a crash
+            has interrupted has to be finished, which writes.
     """
 
     findings: list[Finding] = field(default_factory=list)
     saved: SavedCluster | None = None
     metadata: Metadata = field(default_factory=Metadata)
     logs: dict[int, LogDirectory] = field(default_factory=dict)
+    interrupted: list[tuple[int, TopicPartition]] = field(default_factory=list)
 
     @property
     def refused(self) -> list[Finding]:
@@ -163,6 +166,8 @@ def _look_at_broker(
     for partition in partitions:
         topic = partition[0]
         found.findings += logs.look(partition, metadata.topic_ids[topic], metadata.config_of(topic))
+        if logs.is_interrupted(partition):
+            found.interrupted.append((node, partition))
     deleted = {encoded(each) for each in metadata.deleted_ids}
     for name, topic_id in partitions_in(disk, folder):
         parts = PARTITION.fullmatch(name)

@@ -19,6 +19,7 @@ from zombieproof.broker.inspection import (
     partitions_in,
     sound_replicas,
 )
+from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.cluster_file import (
     COPY,
     FILE,
@@ -35,6 +36,7 @@ from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVER
 from zombieproof.broker.store.log_directory import identify as write_identity
 from zombieproof.broker.store.salvage import Salvage, plan
 from zombieproof.broker.store.segment import LOG
+from zombieproof.broker.store.swapping import SWAP
 from zombieproof.formats.checkpoints import write_offsets
 from zombieproof.formats.identity import decoded, encoded, read_properties
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
@@ -73,6 +75,9 @@ class Repairs:
         done = list[Repaired]()
         for _ in range(MOST_ROUNDS):
             found, due = self.plan()
+            if found.interrupted:
+                self._finish_swaps(found)
+                found, due = self.plan()
             if not due or due[0].finding.repair is Repair.NONE:
                 break
             repaired = set[object]()
@@ -105,6 +110,19 @@ class Repairs:
         self.set_aside.append(path)
 
     # ---------------------------------------------------------------- logs
+
+    def _finish_swaps(self, found: Inspection) -> None:
+        """Let the cleaner finish what a crash has interrupted; a segment of it that cannot be read is moved away."""
+        for node, partition in found.interrupted:
+            logs = found.logs[node]
+            try:
+                logs.finish_swaps(
+                    partition, found.metadata.topic_ids[partition[0]], found.metadata.config_of(partition[0])
+                )
+            except Damaged:
+                for name in self.disk.listed(logs.folder_of(partition)):
+                    if name.endswith(SWAP):
+                        self._keep(f"{logs.folder_of(partition)}/{name}")
 
     def _salvaged(self, finding: Finding, found: Inspection) -> Salvage:
         logs, partition = _logs_of(finding, found), _partition_of(finding)

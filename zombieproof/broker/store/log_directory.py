@@ -189,6 +189,10 @@ class LogDirectory:
         log = self._looked.get(partition)
         return 0 if log is None else log.end_offset
 
+    def is_interrupted(self, partition: TopicPartition) -> bool:
+        """Whether a crash has interrupted the cleaner in a log."""
+        return partition not in self._looked and self.disk.exists(self.folder_of(partition))
+
     def finish_swaps(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> None:
         """Continue where the cleaner was interrupted in a log, and look at it then.
 
