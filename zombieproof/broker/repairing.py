@@ -102,7 +102,10 @@ class Repairs:
 
     def _keep(self, path: str) -> None:
         """Move a file or folder out of the way, into the folder of what was removed."""
-        kept = f"{self.kept}/{path}"
+        number, kept = 0, f"{self.kept}/{path}"
+        while self.disk.exists(kept):  # A round before has moved one of this name.
+            number += 1
+            kept = f"{self.kept}/{path}.{number}"
         self.disk.make_directory(kept.rpartition("/")[0])
         self.disk.rename(path, kept)
         self.disk.sync_directory(kept.rpartition("/")[0])
@@ -116,9 +119,8 @@ class Repairs:
         for node, partition in found.interrupted:
             logs = found.logs[node]
             try:
-                logs.finish_swaps(
-                    partition, found.metadata.topic_ids[partition[0]], found.metadata.config_of(partition[0])
-                )
+                topic_id, config = found.metadata.topic_ids[partition[0]], found.metadata.config_of(partition[0])
+                logs.finish_swaps(partition, topic_id, config)
             except Damaged:
                 for name in self.disk.listed(logs.folder_of(partition)):
                     if name.endswith(SWAP):

@@ -51,9 +51,8 @@ def repair_command(directory: Path, applies: bool) -> int:
     assert disk is not None  # there is a path
     try:
         lock(disk)
-        return _repair(
-            Repairs(disk, f"repaired-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"), directory, Screen(), applies=applies
-        )
+        repairs = Repairs(disk, f"repaired-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+        return _repair(repairs, directory, Screen(), applies=applies)
     except DataDirectoryError as error:
         raise WrongUsage(str(error)) from error
     finally:
