@@ -58,12 +58,7 @@ class DataDirectory:
         configs: Mapping[str, LogConfig] | None = None,
     ) -> None:
         self.disk = disk
-        try:
-            disk.lock(LOCK)
-        except InUse as error:
-            raise DataDirectoryError(
-                f"{disk.name('')}: another process uses it: end that one, or choose another directory"
-            ) from error
+        lock(disk)
         found = inspect(disk, default_config, configs, clock=clock, durability=durability)
         if any(not _takes_one_log_offline(each) for each in found.refused):
             raise refusal(disk, found.refused)
@@ -226,6 +221,20 @@ def _takes_one_log_offline(finding: Finding) -> bool:
     """
     is_of_log = finding.node is not None and finding.partition is not None
     return is_of_log and finding.repair in (Repair.SALVAGE, Repair.REFETCH)
+
+
+def lock(disk: Disk) -> None:
+    """Let no other process use a data directory.
+
+    Raises:
+        DataDirectoryError: another one does.
+    """
+    try:
+        disk.lock(LOCK)
+    except InUse as error:
+        raise DataDirectoryError(
+            f"{disk.name('')}: another process uses it: end that one, or choose another directory"
+        ) from error
 
 
 def disk_at(path: Path | str | None) -> Disk | None:

@@ -39,12 +39,15 @@ class Inspection:
         saved: what ``cluster.json`` says; None: there is none, or it cannot be read.
         metadata: the same, as a cluster uses it.
         logs: the logs of each broker, looked at and not opened.
+        interrupted: logs, each with its broker, that could not be looked at: first a pass of the cleaner that a crash
+            has interrupted has to be finished, which writes.
     """
 
     findings: list[Finding] = field(default_factory=list)
     saved: SavedCluster | None = None
     metadata: Metadata = field(default_factory=Metadata)
     logs: dict[int, LogDirectory] = field(default_factory=dict)
+    interrupted: list[tuple[int, TopicPartition]] = field(default_factory=list)
 
     @property
     def refused(self) -> list[Finding]:
@@ -69,6 +72,7 @@ def inspect(
     *,
     clock: Clock | None = None,
     durability: Durability = Durability.FSYNC,
+    reads_all: bool = False,
 ) -> Inspection:
     """Compare a data directory with everything that it says of itself; nothing is written.
 
@@ -78,6 +82,7 @@ def inspect(
         configs: the settings of some topics, in place of those that the directory keeps.
         clock: the one that the logs are opened with.
         durability: the one that the logs are opened with.
+        reads_all: every batch is read, as a repair does: a start leaves to readers what was sealed.
     """
     found = Inspection()
     found.saved = _read_cluster(disk, found.findings)
@@ -95,7 +100,8 @@ def inspect(
                 return found
             by_node[node].append(partition)
     for node, partitions in by_node.items():
-        _look_at_broker(disk, node, partitions, found, clock or SystemClock(), durability)
+        logs = LogDirectory(disk, folder_of(node), clock or SystemClock(), durability)
+        _look_at_broker(disk, logs, node, partitions, found, reads_all=reads_all)
     for name in disk.listed(""):
         number = BROKER.fullmatch(name)
         if number is not None and int(number["node"]) not in by_node and any(partitions_in(disk, name)):
@@ -149,7 +155,13 @@ def _of_cluster_file(disk: Disk, fault: str, *, is_foreign: bool = False) -> Fin
 
 
 def _look_at_broker(
-    disk: Disk, node: int, partitions: list[TopicPartition], found: Inspection, clock: Clock, durability: Durability
+    disk: Disk,
+    logs: LogDirectory,
+    node: int,
+    partitions: list[TopicPartition],
+    found: Inspection,
+    *,
+    reads_all: bool,
 ) -> None:
     folder, metadata = folder_of(node), found.metadata
     if partitions and not disk.exists(f"{folder}/{IDENTITY}") and not any(partitions_in(disk, folder)):
@@ -158,11 +170,15 @@ def _look_at_broker(
         found.findings.append(Finding(folder, fault, FILE, remedy, loses, Repair.RECREATE, node))
         return
     found.findings += _look_at_identity(disk, node, found.saved)
-    logs = found.logs[node] = LogDirectory(disk, folder, clock, durability)
+    found.logs[node] = logs
     found.findings += logs.findings
     for partition in partitions:
         topic = partition[0]
-        found.findings += logs.look(partition, metadata.topic_ids[topic], metadata.config_of(topic))
+        found.findings += logs.look(
+            partition, metadata.topic_ids[topic], metadata.config_of(topic), reads_all=reads_all
+        )
+        if logs.is_interrupted(partition):
+            found.interrupted.append((node, partition))
     deleted = {encoded(each) for each in metadata.deleted_ids}
     for name, topic_id in partitions_in(disk, folder):
         parts = PARTITION.fullmatch(name)

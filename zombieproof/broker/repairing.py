@@ -19,6 +19,7 @@ from zombieproof.broker.inspection import (
     partitions_in,
     sound_replicas,
 )
+from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.cluster_file import (
     COPY,
     FILE,
@@ -35,6 +36,7 @@ from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVER
 from zombieproof.broker.store.log_directory import identify as write_identity
 from zombieproof.broker.store.salvage import Salvage, plan
 from zombieproof.broker.store.segment import LOG
+from zombieproof.broker.store.swapping import SWAP
 from zombieproof.formats.checkpoints import write_offsets
 from zombieproof.formats.identity import decoded, encoded, read_properties
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
@@ -61,7 +63,7 @@ class Repairs:
 
     def plan(self) -> tuple[Inspection, list[Repaired]]:
         """What is wrong, and what the repair of each fault loses; nothing is written."""
-        found = inspect(self.disk)
+        found = inspect(self.disk, reads_all=True)
         return found, [Repaired(each, self._loses(each, found)) for each in found.refused]
 
     def apply(self) -> list[Repaired]:
@@ -73,6 +75,9 @@ class Repairs:
         done = list[Repaired]()
         for _ in range(MOST_ROUNDS):
             found, due = self.plan()
+            if found.interrupted:
+                self._finish_swaps(found)
+                found, due = self.plan()
             if not due or due[0].finding.repair is Repair.NONE:
                 break
             repaired = set[object]()
@@ -97,7 +102,10 @@ class Repairs:
 
     def _keep(self, path: str) -> None:
         """Move a file or folder out of the way, into the folder of what was removed."""
-        kept = f"{self.kept}/{path}"
+        number, kept = 0, f"{self.kept}/{path}"
+        while self.disk.exists(kept):  # A round before has moved one of this name.
+            number += 1
+            kept = f"{self.kept}/{path}.{number}"
         self.disk.make_directory(kept.rpartition("/")[0])
         self.disk.rename(path, kept)
         self.disk.sync_directory(kept.rpartition("/")[0])
@@ -105,6 +113,18 @@ class Repairs:
         self.set_aside.append(path)
 
     # ---------------------------------------------------------------- logs
+
+    def _finish_swaps(self, found: Inspection) -> None:
+        """Let the cleaner finish what a crash has interrupted; a segment of it that cannot be read is moved away."""
+        for node, partition in found.interrupted:
+            logs = found.logs[node]
+            try:
+                topic_id, config = found.metadata.topic_ids[partition[0]], found.metadata.config_of(partition[0])
+                logs.finish_swaps(partition, topic_id, config)
+            except Damaged:
+                for name in self.disk.listed(logs.folder_of(partition)):
+                    if name.endswith(SWAP):
+                        self._keep(f"{logs.folder_of(partition)}/{name}")
 
     def _salvaged(self, finding: Finding, found: Inspection) -> Salvage:
         logs, partition = _logs_of(finding, found), _partition_of(finding)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.storage import RETRY_MS, Storage
-from zombieproof.broker.store.log_directory import LogDirectory
+from zombieproof.broker.store.log_directory import CHECKPOINT_INTERVAL_MS, LogDirectory
 
 MARKERS_MS = 50
 """How often coordinators look at markers that could not be written."""
@@ -54,6 +54,7 @@ class Timers:
             (RETENTION_MS, self._delete_old),
             (CLEANER_MS, self._clean),
             (RETRY_MS, self._try_again),
+            (CHECKPOINT_INTERVAL_MS, self._checkpoint),
         ):
             self._timers.append(_Timer(interval_ms, act, now_ms + interval_ms))
 
@@ -81,6 +82,11 @@ class Timers:
                 timer.act()
                 timer.due_ms, ran = now_ms + timer.interval_ms, True
         return ran
+
+    def _checkpoint(self) -> None:
+        """What was synced since the last checkpoint is noted, also while nothing more is written."""
+        for directory in self.directories.values():
+            directory.checkpoint()
 
     def _delete_old(self) -> None:
         """Old segments go, by the settings of their topics; files that were renamed long enough ago are removed."""

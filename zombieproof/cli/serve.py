@@ -59,6 +59,7 @@ Examples:
 \b
 Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
   never fired, 2 wrong usage (a port that is taken, an unknown setting),
+  3 the data directory is damaged (see zombieproof repair --help),
   70 internal error.
 """
 
@@ -158,7 +159,10 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         ):
             served.append(_serve(cluster, (host, advertised_host), port, planned, guarded))
         return served[0]
-    except (DataDirectoryError, Damaged, ValueError) as error:
+    except Damaged as error:
+        sys.stderr.write(f"zombieproof: {error}\n")
+        return Exit.INCONCLUSIVE
+    except (DataDirectoryError, ValueError) as error:
         raise WrongUsage(str(error)) from error
     except OSError as error:
         if data is None or error.errno not in NO_ROOM:

@@ -67,6 +67,11 @@ class Finding:
         """Whether a start refuses the directory; otherwise the start rebuilds the file."""
         return self.repair is not Repair.REBUILD
 
+    @property
+    def is_repairable(self) -> bool:
+        """Whether a repair helps."""
+        return self.repair is not Repair.NONE
+
     def __str__(self) -> str:
         """The fault in one line."""
         return f"{self.path}: {self.fault} ({self.source})"

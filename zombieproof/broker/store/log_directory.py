@@ -168,7 +168,9 @@ class LogDirectory:
             return partition in self._recorded and self._recorded[partition].topic_id == topic_id
         return partition in (self._recovery_points or {})
 
-    def look(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> list[Finding]:
+    def look(
+        self, partition: TopicPartition, topic_id: UUID, config: LogConfig, *, reads_all: bool = False
+    ) -> list[Finding]:
         """What is wrong with a log; nothing is written. A log that the cleaner was interrupted in is not looked at."""
         directory = self.folder_of(partition)
         if not self.disk.exists(directory):
@@ -177,7 +179,7 @@ class LogDirectory:
         if log.loader.has_swaps:
             return []
         found = self._look_at_identity(partition, directory, encoded(topic_id))
-        found += log.loader.look(self.recorded(partition, encoded(topic_id)))
+        found += log.loader.look(self.recorded(partition, encoded(topic_id)), reads_all=reads_all)
         self._looked[partition] = log
         return found
 
@@ -192,6 +194,10 @@ class LogDirectory:
         """Where a log ends that was looked at."""
         log = self._looked.get(partition)
         return 0 if log is None else log.end_offset
+
+    def is_interrupted(self, partition: TopicPartition) -> bool:
+        """Whether a crash has interrupted the cleaner in a log."""
+        return partition not in self._looked and self.disk.exists(self.folder_of(partition))
 
     def finish_swaps(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> None:
         """Continue where the cleaner was interrupted in a log, and look at it then.
@@ -457,6 +463,9 @@ class LogDirectory:
         known, states = self._recorded, dict[TopicPartition, LogState]()
         for partition, log in self.logs.items():
             state = known.get(partition)
+            if not log.segments:  # It is damaged: what is recorded of it says what is missing.
+                states |= {} if state is None else {partition: state}
+                continue
             folder = log.states.state
             now = folder.topic_id, log.start_offset, log.recovery_point, log.segments[-1].base_offset, folder.sequence
             is_known = state is not None and (*state[:3], state.last_base, state.sequence) == now

@@ -23,6 +23,7 @@ from zombieproof.broker.store.segment import LOG, SUFFIXES, TRANSACTION_INDEX, H
 from zombieproof.broker.store.segment_indexes import INDEX
 from zombieproof.broker.store.swapping import SWAP, finish_swaps
 from zombieproof.formats.faults import Undecodable
+from zombieproof.model.vocabulary import NONE
 
 BATCHES = "its batches say otherwise"
 LOGGER = logging.getLogger("zombieproof.broker")
@@ -104,8 +105,8 @@ class LogLoader:
 
     # ---------------------------------------------------------------- looking
 
-    def look(self, recorded: Recorded) -> list[Finding]:
-        """Know the log, and what is wrong with it; nothing is written."""
+    def look(self, recorded: Recorded, *, reads_all: bool = False) -> list[Finding]:
+        """Know the log, and what is wrong with it; nothing is written. `reads_all`: every batch is read."""
         self._begin(recorded)
         files = self._files
         files.states.read(0 if recorded.state is None else recorded.state.sequence)
@@ -126,7 +127,21 @@ class LogLoader:
             self._look_at(segment, is_last=place == len(bases) - 1)
         self._check_order()
         self._look_at_epochs()
+        if reads_all and not any(each.is_refused for each in self._found):
+            self._read_all()
         return self._found
+
+    def _read_all(self) -> None:
+        """Find the damage that a reader would find."""
+        for segment in self._files.held:
+            try:
+                for batch in segment.read(segment.base_offset, is_raw=True):
+                    known = self._epochs.at(batch.base_offset)
+                    if known not in (NONE, batch.leader_epoch):
+                        position = segment.position_of(batch.base_offset)[0]
+                        raise Undecodable(f"leader epoch {batch.leader_epoch} where {known} is due", position)
+            except Undecodable as fault:
+                self._found.append(self._files.damage(segment, fault.position, str(fault)))
 
     def _lost(self, path: str, fault: str, was: str) -> None:
         source = f"{self._recorded.source} says that there were {was}"
