@@ -402,7 +402,8 @@ def _is_cut(difference: str, expected: Reading, found: Reading, lines: list[str]
     folder = "/broker-{1}/{0}/".format(*name.split(" at ")) if " at " in name else "-"
     if not any(folder in line and "torn" in line for line in lines):
         return False
-    assert isinstance(was, list) and isinstance(now, list)
+    assert isinstance(was, list)
+    assert isinstance(now, list)
     return all(was[place][: len(now[place])] == now[place] for place in (3, 7))
 
 
@@ -418,15 +419,16 @@ def _about(name: str, offline: set[TopicPartition]) -> bool:
 
 def judge(disk: FaultDisk, of: Base, damage: Damage) -> tuple[Outcome, str]:
     """Open a damaged directory, read it, write to it, and open it again."""
+    untouched = disk.copy()
     with noticing() as lines:
         try:
             embedded = open_on(disk, of.nodes)
         except (Damaged, DataDirectoryError) as error:
-            return _remedied(disk, of, str(error))
+            return _remedied(untouched, of, str(error))
         except Exception as error:  # noqa: BLE001  # whatever it is, it is no refusal
             return Outcome.UNEXPECTED, f"at start: {type(error).__name__}: {error}"
         try:
-            return _judge_opened(embedded, disk, of, damage, lines)
+            return _judge_opened(embedded, disk, untouched, of, damage, lines)
         except Exception as error:  # noqa: BLE001  # nothing may end a server
             return Outcome.ENDED, f"{type(error).__name__}: {error}"
         finally:
@@ -434,7 +436,7 @@ def judge(disk: FaultDisk, of: Base, damage: Damage) -> tuple[Outcome, str]:
 
 
 def _judge_opened(
-    embedded: Embedded, disk: FaultDisk, of: Base, damage: Damage, lines: list[str]
+    embedded: Embedded, disk: FaultDisk, untouched: FaultDisk, of: Base, damage: Damage, lines: list[str]
 ) -> tuple[Outcome, str]:
     first = read(embedded)
     if fault := _fault(of.reading, first, damage, lines):
@@ -456,7 +458,7 @@ def _judge_opened(
     finally:
         again.abandon()
     if first.offline:
-        outcome, text = _remedied(disk, of, " ".join(lines))
+        outcome, text = _remedied(untouched, of, " ".join(lines))
         return (Outcome.OFFLINE if outcome is Outcome.REFUSED else outcome), text
     return (Outcome.REBUILT, "; ".join(lines[:2])) if lines else (Outcome.SAME, "")
 
