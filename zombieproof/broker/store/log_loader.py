@@ -295,7 +295,8 @@ class LogLoader:
         if not is_known and (files.end_offset > files.held[0].base_offset or base):
             is_there = files.disk.exists(path)
             # A log that was never recorded may have none: Kafka's old ones have not, and a crash may come before it.
-            if is_there or recorded:
+            was_there = recorded or (self._recorded.state is not None and self._recorded.claims_records)
+            if is_there or was_there:
                 self._rebuilds(path, "it is not what was written" if is_there else "it is missing", BATCHES)
         self._epochs.know(base)
         self._writes_epochs = not is_known

@@ -80,8 +80,8 @@ class Salvage:
         """
         disk, known = self.disk, SegmentStates(self.disk, self.directory)
         known.read()
-        entries, ends = dict[int, SegmentState](), [each.base_offset for each in self.kept[1:]] + [self.end_offset]
-        for segment, next_offset in zip(self.kept, ends, strict=True):
+        entries, bases = dict[int, SegmentState](), [each.base_offset for each in self.kept]
+        for segment, next_offset in zip(self.kept, [*bases[1:], self.end_offset], strict=False):
             path = f"{self.directory}/{file_name(segment.base_offset, LOG)}"
             data = disk.read(path)
             if not segment.is_whole:
