@@ -26,6 +26,8 @@ from zombieproof.model.vocabulary import NONE
 LOG_STATES, SEGMENTS = "log-state-checkpoint", "segment-checkpoint"
 VERSION = "zombieproof 1"
 CHECKSUM = "checksum"
+SNAPSHOT = ".snapshot"
+"""How the name of a snapshot of producers ends."""
 UNKNOWN = -1
 """The checksum of an index of which none is recorded: the batches say what belongs into it."""
 
@@ -83,13 +85,14 @@ class SegmentState(NamedTuple):
 class FolderState:
     """What is recorded in the folder of a partition; `segments` by their base offsets.
 
-    `sequence` counts how often it was written.
+    `sequence` counts how often it was written. `snapshots` are the checksums of the snapshots of producers, by offset.
     """
 
     topic_id: str = ""
     sequence: int = 0
     segments: dict[int, SegmentState] = field(default_factory=dict)
     leader_epochs: tuple[tuple[int, int], ...] = ()
+    snapshots: dict[int, int] = field(default_factory=dict)
 
 
 def checksum(data: bytes | memoryview) -> int:
@@ -116,6 +119,7 @@ def write_folder_state(state: FolderState) -> bytes:
     """The file of this state."""
     lines = [f"topic {state.topic_id} {state.sequence}"]
     lines += [f"epoch {epoch} {offset}" for epoch, offset in state.leader_epochs]
+    lines += [f"snapshot {offset} {seal}" for offset, seal in sorted(state.snapshots.items())]
     lines += [f"segment {_numbers(each)}" for _, each in sorted(state.segments.items())]
     return _sealed(lines)
 
@@ -134,6 +138,8 @@ def read_folder_state(data: bytes) -> FolderState:
             found.topic_id, found.sequence = rest[0], int(rest[1])
         elif kind == "epoch":
             epochs.append((int(rest[0]), int(rest[1])))
+        elif kind == "snapshot":
+            found.snapshots[int(rest[0])] = int(rest[1])
         else:
             segment = SegmentState(*map(int, rest))
             found.segments[segment.base_offset] = segment

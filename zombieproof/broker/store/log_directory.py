@@ -115,6 +115,7 @@ class LogDirectory:
         if self._is_stale:
             self._rebuilds(f"{path}/{LOG_STATES}", "it is an older one", f"{path}/{RECOVERY_POINTS}")
         self._is_begun = False
+        self._is_due = bool(self.findings) or not self._has_states
 
     def begin(self) -> None:
         """Be in use: a start after this one finds that there was no clean stop, unless there is one."""
@@ -408,7 +409,8 @@ class LogDirectory:
                 self.discarded.add(log.directory, log.config.file_delete_delay_ms)
             del self.logs[partition]
             self._dirty.pop(log, None)
-        if gone:
+        if gone or self._is_due:
+            self._is_due = False
             self.checkpoint(at_once=True)
 
     def _claim(self, directory: str, topic_id: str) -> None:

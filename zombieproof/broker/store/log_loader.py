@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from zombieproof.broker.store.aborted_files import AbortedFiles
 from zombieproof.broker.store.findings import Finding, refusal
-from zombieproof.broker.store.known_logs import UNKNOWN, LogState, SegmentState
+from zombieproof.broker.store.known_logs import SNAPSHOT, UNKNOWN, LogState, SegmentState, checksum
 from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS, LeaderEpochs
 from zombieproof.broker.store.log_files import LogFiles
-from zombieproof.broker.store.segment import LOG, SUFFIXES, TRANSACTION_INDEX, Highest, Segment, Stretch
+from zombieproof.broker.store.segment import LOG, SUFFIXES, TRANSACTION_INDEX, Highest, Segment, Stretch, file_name
 from zombieproof.broker.store.segment_indexes import INDEX
 from zombieproof.broker.store.swapping import SWAP, finish_swaps
 from zombieproof.formats.faults import Undecodable
@@ -65,6 +65,7 @@ class LogLoader:
         self._scanned: dict[Segment, list[Stretch]] = {}
         self._doubtful: list[int] = []
         self._unsettled: list[Segment] = []
+        self._void: list[str] = []
         self._recovers = self._had_index = self._writes_epochs = False
 
     def open(self, recorded: Recorded) -> None:
@@ -127,6 +128,7 @@ class LogLoader:
             self._look_at(segment, is_last=place == len(bases) - 1)
         self._check_order()
         self._look_at_epochs()
+        self._look_at_snapshots(names)
         if reads_all and not any(each.is_refused for each in self._found):
             self._read_all()
         return self._found
@@ -251,6 +253,19 @@ class LogLoader:
             fault = "it is not what was written" if segment.exists(TRANSACTION_INDEX) else "it is missing"
             self._rebuilds(path, fault, self._recorded.source)
 
+    def _look_at_snapshots(self, names: Sequence[str]) -> None:
+        """Snapshots of producers are those that were written; those that may have been replaced since are not known."""
+        files, recorded = self._files, self._files.states.state.snapshots
+        fixed_below = 1 << 63 if self._recorded.was_clean else files.held[-1].base_offset
+        for offset, seal in recorded.items():
+            path = f"{files.directory}/{file_name(offset, SNAPSHOT)}"
+            is_there = file_name(offset, SNAPSHOT) in names
+            if is_there and offset < fixed_below and checksum(files.disk.read(path)) != seal:
+                self._rebuilds(path, "it is not what was written", files.states.path)
+                self._void.append(path)
+            elif not is_there and self._recorded.was_clean and offset == files.end_offset:
+                self._rebuilds(path, "it is missing", files.states.path)
+
     def _check_order(self) -> None:
         files, recorded = self._files, self._recorded
         if any(each.is_refused for each in self._found):
@@ -297,7 +312,8 @@ class LogLoader:
         if not is_known and (files.end_offset > files.held[0].base_offset or base):
             is_there = files.disk.exists(path)
             # A log that was never recorded may have none: Kafka's old ones have not, and a crash may come before it.
-            if is_there or recorded:
+            was_there = recorded or (self._recorded.state is not None and self._recorded.claims_records)
+            if is_there or was_there:
                 self._rebuilds(path, "it is not what was written" if is_there else "it is missing", BATCHES)
         self._epochs.know(base)
         self._writes_epochs = not is_known
@@ -351,6 +367,8 @@ class LogLoader:
         start = recorded.start_offset
         with files.failing():
             finish_swaps(files, self._reach)
+            for path in self._void:
+                files.disk.remove(path)
             if files.held and start is not None and files.end_offset < start:
                 # A crash came between the record and the new segment of a log that was to begin there.
                 files.states.strike_off(0, 1 << 63)

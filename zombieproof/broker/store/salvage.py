@@ -80,8 +80,8 @@ class Salvage:
         """
         disk, known = self.disk, SegmentStates(self.disk, self.directory)
         known.read()
-        entries, ends = dict[int, SegmentState](), [each.base_offset for each in self.kept[1:]] + [self.end_offset]
-        for segment, next_offset in zip(self.kept, ends, strict=True):
+        entries, bases = dict[int, SegmentState](), [each.base_offset for each in self.kept]
+        for segment, next_offset in zip(self.kept, [*bases[1:], self.end_offset], strict=False):
             path = f"{self.directory}/{file_name(segment.base_offset, LOG)}"
             data = disk.read(path)
             if not segment.is_whole:
@@ -144,7 +144,7 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
     for base, known in states.state.segments.items():
         if base not in bases and known.next_offset > max(start, base):
             found.lost.append((base, known.end_offset))
-    for base, behind in zip(bases, [*bases[1:], None], strict=True):
+    for base, behind in zip(bases, [*bases, None][1:], strict=True):
         was = states.state.segments.get(base)
         data = disk.read(f"{directory}/{file_name(base, LOG)}")
         if _is_foreign(data, base, was, recorded.state):

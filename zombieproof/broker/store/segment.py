@@ -183,17 +183,25 @@ class Segment:
                 yield tuple.__new__(DataHeader, header)
 
     def _batches_from(self, from_offset: int) -> Iterator[tuple[BatchHeader, memoryview, int, int]]:
-        """As `_batches`, those that reach an offset or go beyond; each is where it should be."""
+        """As `_batches`, those that reach an offset or go beyond; each is where it should be.
+
+        No checksum covers a base offset: a batch is given when the one behind it is where this one says.
+        """
         floor, expected = self._indexes.floor(from_offset), self.base_offset
         start = 0 if floor is None else floor.position
+        before: tuple[BatchHeader, memoryview, int, int] | None = None
         for found in self._batches(start):
             header, position = found[0], found[3]
             first, last = header.base_offset, header.base_offset + header.last_offset_delta
-            if not expected <= first <= last or (floor is not None and position == start and last != floor.offset):
+            is_entry = floor is not None and position == start
+            if not expected <= first <= last < self.end_offset or (is_entry and floor and last != floor.offset):
                 raise Undecodable(f"a batch of the offsets {first} to {last} where {expected} is due", position)
             expected = last + 1
-            if last >= from_offset:
-                yield found
+            if before is not None:
+                yield before
+            before = found if last >= from_offset else None
+        if before is not None:
+            yield before
 
     def position_of(self, offset: int) -> tuple[int, int]:
         """Where the first batch begins that reaches `offset` or goes beyond, and the offset behind the one before."""

@@ -184,7 +184,7 @@ class SegmentLog(LogFiles):
             if entry is None or is_changed or UNKNOWN in entry[-3:]:
                 entry = segment.state(behind, self.highest)
             entries.append(entry)
-        self.names_changed |= self.states.write(entries, self.leader_epochs)
+        self.names_changed |= self.states.write(entries, self.leader_epochs, self.states.snapshots())
 
     def _active(self, offset: int) -> Segment:
         segment = self.held[-1]

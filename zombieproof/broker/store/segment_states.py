@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.known_logs import (
     SEGMENTS,
+    SNAPSHOT,
     FolderState,
     SegmentState,
+    checksum,
     read_folder_state,
     replace_file,
     write_folder_state,
@@ -51,14 +53,34 @@ class SegmentStates:
             return
         self.state, self.is_there = found, True
 
-    def write(self, entries: Iterable[SegmentState], leader_epochs: Epochs | None = None) -> bool:
-        """Replace the entries, and the leader epochs if they are given; False: nothing has changed.
+    def snapshots(self) -> dict[int, int]:
+        """The checksums of the snapshots that are in the folder."""
+        names = [name for name in self._disk.listed(self.directory) if name.endswith(SNAPSHOT)]
+        offsets = {int(name[:20]): name for name in names if name[:20].isdecimal()}
+        newest = max(self.state.snapshots, default=0)
+        return {
+            offset: self.state.snapshots[offset]
+            if offset in self.state.snapshots and offset < newest
+            else checksum(self._disk.read(f"{self.directory}/{name}"))
+            for offset, name in offsets.items()
+        }
+
+    def write(
+        self,
+        entries: Iterable[SegmentState],
+        leader_epochs: Epochs | None = None,
+        snapshots: dict[int, int] | None = None,
+    ) -> bool:
+        """Replace the entries, and leader epochs and snapshots if they are given; False: nothing has changed.
 
         The file is on the disk once its folder is synced.
         """
         known = self.state
         epochs = known.leader_epochs if leader_epochs is None else leader_epochs
-        changed = FolderState(known.topic_id, known.sequence, {each.base_offset: each for each in entries}, epochs)
+        seals = known.snapshots if snapshots is None else snapshots
+        changed = FolderState(
+            known.topic_id, known.sequence, {each.base_offset: each for each in entries}, epochs, seals
+        )
         if changed == known and self.is_there:
             return False
         changed.sequence += 1

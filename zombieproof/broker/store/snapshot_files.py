@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 from zombieproof.broker.partition.log import StorageFailure
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.known_logs import SNAPSHOT
 from zombieproof.broker.store.segment import file_name
-
-SNAPSHOT = ".snapshot"
 
 
 class SnapshotFiles:
