@@ -6,6 +6,7 @@ else is a finding: a difference that nothing announced, a server that ended, an 
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
