@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -26,13 +27,14 @@ from zombieproof.broker.store.known_logs import (
     write_folder_state,
     write_log_states,
 )
-from zombieproof.formats.batches import Batch
+from zombieproof.formats.batches import Batch, Marker, Record
+from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.record_batch import HEADER, LOG_OVERHEAD, BatchHeader
-from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.partitions import DeleteRecords, Fetch, FetchAnswer
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
-from zombieproof.model.vocabulary import NONE, Isolation
+from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 LATER_MS = 44_000_000
 OURS = ("log-state-checkpoint", "segment-checkpoint", "cluster-copy.json")
@@ -407,6 +409,33 @@ def test_ids_and_epochs_continue_above_those_in_the_logs_after_an_older_cluster_
     assert embedded.cluster.brokers[1].partitions.replicas[T0].log.end_offset > 0
     embedded.close()
     opened(disk)
+
+
+def test_segments_that_kafka_wrote_continue_with_higher_epochs_and_producer_ids() -> None:
+    disk = FaultDisk()
+    open_on(disk).close()
+    disk.close()
+    data = Batch(9_000, 2, 0, transactional=True, records=(Record(None, b"kafka"),), leader_epoch=40, timestamp_ms=1)
+    end = Batch(9_000, 2, transactional=True, marker=Marker(True, 33), leader_epoch=41, timestamp_ms=1)
+    log = write_batch(replace(data, base_offset=0)) + write_batch(replace(end, base_offset=1))
+    put(disk, f"{T0_FOLDER}/00000000000000000000.log", log)
+    put(disk, f"{T0_FOLDER}/leader-epoch-checkpoint", b"0\n2\n40 0\n41 1\n")
+    for _ in range(2):
+        embedded = open_on(disk, ManualClock(LATER_MS))
+        metadata = embedded.cluster.metadata
+        assert metadata.leader_epoch(T0) > 41
+        assert metadata.leader_epoch((TRANSACTION_STATE, 0)) > 33
+        assert given_id(embedded) > 9_000
+        client = stage_on(embedded, disk).client("a")
+        client.begin("x")
+        assert client.send(T0, "after") == Error.NONE
+        assert client.end(committed=True) == Error.NONE
+        embedded.close()
+    found, lines = opened(disk)
+    rows = found[T0]
+    assert isinstance(rows, tuple)
+    assert [row[2] for row in rows[1][0][1] if row[2] is not True] == [b"kafka", b"after", b"after"]
+    assert lines == []
 
 
 def stage_on(embedded: Embedded, disk: FaultDisk) -> Stage:
