@@ -13,7 +13,7 @@ JOBS ?= logical
 # Kept bytecode: tests start hundreds of processes, and each would compile every source again. `make clean` removes it.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help check test oldest spark clients spark-connector pipeline pipeline-kafka deep gate proposal reductions check-nightly soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test oldest spark clients spark-connector pipeline pipeline-kafka kafka-versions deep gate proposal reductions check-nightly soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -82,6 +82,9 @@ lint: .venv/ready ## ruff, mypy and the layers
 format: .venv/ready ## rewrite the sources as lint wants them
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+kafka-versions: .venv/ready ## what a release of Kafka has, read from its jars (ARGS=4.4.0; Java 17, Maven): fails when something in it has no home
+	$(BIN)/python -m tests.model.kafka_versions $(ARGS)
 
 diagrams: .venv/ready ## render every machine from its table into diagrams/ and docs/machines.md
 	$(BIN)/zombieproof diagrams $(ARGS)

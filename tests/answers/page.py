@@ -31,9 +31,9 @@ def _recordings(pairs: Sequence[Pair], deviations: Mapping[str, str]) -> str:
     total = recording_row("all", *(sum(column) for column in zip(*counts, strict=True)))
     listed = "".join(f"- `{name}`: {proof}\n" for name, proof in deviations.items()) or "None deviates with a proof.\n"
     return (
-        "## Recorded answers of real brokers\n\nSequences of requests that were sent to Kafka 4.3.1 (at transaction "
-        "versions 0, 1 and 2) and 3.9.1. A sequence is equal when every answer is the recorded one: of brokers in "
-        "this process, and of the same behind sockets, each with its port.\n\n"
+        "## Recorded answers of real brokers\n\nSequences of requests that were sent to Kafka 4.4.0 and 4.3.1 (at "
+        "transaction versions 0, 1 and 2) and 3.9.1. A sequence is equal when every answer is the recorded "
+        "one: of brokers in this process, and of the same behind sockets, each with its port.\n\n"
         f"{table(('recording', 'sequences:', 'answers:', 'equal:', 'through sockets:'), [*rows, total])}\n{listed}"
     )
 

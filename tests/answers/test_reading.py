@@ -242,7 +242,7 @@ OF_ONE_API: tuple[tuple[str, int, Json, str], ...] = (
         "request.partitions[0][2]: field required",
     ),
     ("EndTxn", 3, {"transactional_id": "x0", "pid": 1, "epoch": 1 << 15, "committed": True}, "less than 32768"),
-    ("DeleteGroups", 3, {"groups": []}, "version 3 is not described here; legal are 0 to 2"),
+    ("DeleteGroups", 4, {"groups": []}, "version 4 is not described here; legal are 0 to 3"),
     ("DeleteGroups", 2, {"groups": "g0"}, "request.groups: input should be a valid array"),
     ("DeleteGroups", 2, {"group": "g0"}, "request.groups: field required"),
     ("AllocateProducerIds", 0, {"broker": 1, "broker_epoch": 0}, "input tag 'AllocateProducerIds' found using 'api'"),

@@ -236,9 +236,9 @@ def test_a_broker_tells_how_long_its_logs_are(tmp_path: Path) -> None:
 def test_a_live_run_in_which_administrators_change_things_is_taken_again_from_its_trace(tmp_path: Path) -> None:
     with LiveTraceFile(tmp_path / "run.jsonl") as trace:
         cluster = Cluster(2, settings=SETTINGS, topics={"t": [(1, 2)]}, clock=ManualClock(), journal=trace)
-        changed(cluster, TOPIC, "t", SettingChange("max.message.bytes", SET, "4"))
+        changed(cluster, TOPIC, "t", SettingChange("max.message.bytes", SET, "100"))
         changed(cluster, BROKER, "", SettingChange("min.insync.replicas", SET, "2"))
-        assert produced(cluster, T, b"12345") == Error.MESSAGE_TOO_LARGE
+        assert produced(cluster, T, bytes(100)) == Error.MESSAGE_TOO_LARGE
         widened(cluster, TopicToWiden("t", 3))
         cluster.kill(1)
         cluster.start(1)

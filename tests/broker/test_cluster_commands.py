@@ -8,6 +8,7 @@ from zombieproof.broker.cluster.network import Exchange
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import (
     OffsetCommit,
@@ -67,7 +68,11 @@ def produce(cluster: Cluster, *values: bytes) -> int:
 # ---------------------------------------------------------------- fetches that wait
 
 
-def waiting_fetch(cluster: Cluster, min_bytes: int = 10, max_wait_ms: int = 100) -> Exchange:
+SIZE = len(write_batch(Batch(records=(Record(None, b"12345"),), base_offset=0, timestamp_ms=0)))
+"""Of a batch of one record with such a value."""
+
+
+def waiting_fetch(cluster: Cluster, min_bytes: int = 2 * SIZE, max_wait_ms: int = 100) -> Exchange:
     """A fetch from the beginning, delivered."""
     request = Fetch(11, Isolation.READ_COMMITTED, {T0: 0}, min_bytes, max_wait_ms)
     exchange = cluster.send(request, 1)
@@ -113,9 +118,9 @@ def test_a_fetch_is_answered_as_soon_as_there_is_enough() -> None:
 
 def test_a_fetch_of_what_is_there_does_not_wait() -> None:
     cluster = cluster_of()
-    produce(cluster, b"1234567890")
-    assert waiting_fetch(cluster).is_over
-    assert waiting_fetch(cluster, min_bytes=11, max_wait_ms=0).is_over
+    produce(cluster, b"12345")
+    assert waiting_fetch(cluster, min_bytes=SIZE).is_over
+    assert waiting_fetch(cluster, min_bytes=SIZE + 1, max_wait_ms=0).is_over
 
 
 def test_a_fetch_with_an_error_or_without_partitions_does_not_wait() -> None:
@@ -158,7 +163,7 @@ def committed(cluster: Cluster) -> int:
 def test_offsets_that_nobody_needed_for_as_long_as_they_are_kept_go() -> None:
     cluster = cluster_of(offsets_retention_minutes=10)
     coordinator = cluster.leader_of(cluster.metadata.group_partition("g"))
-    assert cluster.ask(OffsetCommit(8, "g", (OffsetToCommit(T0, 5, ""),)), coordinator) == OffsetsCommitted(
+    assert cluster.ask(OffsetCommit(8, "g", (OffsetToCommit(T0, 5, ""),)), coordinator) == OffsetsCommitted.of(
         {T0: Error.NONE}
     )
     advance(cluster, 10 * 60_000 - 1)

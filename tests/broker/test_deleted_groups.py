@@ -3,9 +3,11 @@
 import pytest
 
 from tests.broker.group_host import GROUP, A, B, GroupHost, to_commit
+from tests.broker.partitions import Place
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.formats.batches import GroupKey
 from zombieproof.formats.consumer_group_records import GroupRecordType, read_record
+from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.messages.groups import (
     DeleteGroups,
     GroupsDeleted,
@@ -15,6 +17,7 @@ from zombieproof.messages.groups import (
     OffsetFetchAnswer,
     OffsetsCommitted,
 )
+from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, Error, GroupEvent, PendingOffsetsState, Row
 
 GONE, THERE = Error.NONE, Error.NON_EMPTY_GROUP
@@ -33,7 +36,7 @@ def delete(host: GroupHost, *groups: str) -> dict[str, int]:
 def commit_to(host: GroupHost, *groups: str) -> None:
     for group in groups:
         told = host.told(OffsetCommit(8, group, to_commit(((A, 5),))))
-        assert told == OffsetsCommitted({A: Error.NONE})
+        assert told == OffsetsCommitted.of({A: Error.NONE})
 
 
 def offsets(host: GroupHost, group: str = GROUP) -> dict[tuple[str, int], int]:
@@ -118,6 +121,17 @@ def test_a_group_that_only_has_offsets_that_wait_can_be_deleted(host: GroupHost)
     assert [row for row in host.written() if row[1] is None] == [(B, None)]
     host.end()
     assert offsets(host) == {}
+
+
+def test_pending_offsets_hold_their_group_under_a_rule_that_no_release_has() -> None:
+    rules = with_switches(Rules(), on=["deletion_waits_for_offsets"])
+    host = GroupHost(Place(partition=(CONSUMER_OFFSETS, 0), rules=rules))
+    host.commit((A, 3))
+    host.txn_commit((A, 10), (B, 11))
+    assert delete(host) == {GROUP: THERE}
+    host.end()
+    assert offsets(host) == {A: 10, B: 11}
+    assert delete(host) == {GROUP: GONE}
 
 
 def test_a_transaction_goes_on_with_another_group_of_the_name(host: GroupHost) -> None:

@@ -10,6 +10,7 @@ from zombieproof.bridge.again import live_again
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.live_trace import LiveTraceFile
+from zombieproof.broker.cluster.metadata import Changes
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.log import Damaged
@@ -285,9 +286,9 @@ def test_a_crash_at_every_operation_leaves_the_whole_topic_or_nothing_and_what_w
 def test_folders_that_go_before_it_is_known_that_they_go_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     remove = Cluster._remove
 
-    def too_early(cluster: Cluster, partitions: list[TopicPartition]) -> None:
-        logs = [store.log for (_, partition), store in cluster.stores.items() if partition in partitions]
-        remove(cluster, partitions)
+    def too_early(cluster: Cluster, changes: Changes) -> None:
+        logs = [store.log for (_, partition), store in cluster.stores.items() if partition in changes.deleted]
+        remove(cluster, changes)
         for log in logs:
             directory = log.directory  # type: ignore[attr-defined]  # a log on disk
             log.move_to(directory + ".0-delete")  # type: ignore[attr-defined]  # a log on disk

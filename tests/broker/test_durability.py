@@ -31,6 +31,7 @@ from zombieproof.messages.groups import (
     SyncGroup,
     SyncGroupAnswer,
     TxnOffsetCommit,
+    TxnOffsetsCommitted,
 )
 from zombieproof.messages.partitions import (
     Fetch,
@@ -343,7 +344,7 @@ def test_offsets_are_answered_and_told_when_they_are_durable() -> None:
     flush(cluster, OFFSETS)
     cluster.settle()
     assert isinstance(asked.answer, OffsetFetchAnswer)
-    assert (committed.answer, asked.answer.partitions[T0].offset) == (OffsetsCommitted({T0: 0}), 5)
+    assert (committed.answer, asked.answer.partitions[T0].offset) == (OffsetsCommitted.of({T0: 0}), 5)
 
 
 def test_offsets_of_a_transaction_are_answered_when_they_are_durable() -> None:
@@ -354,7 +355,7 @@ def test_offsets_of_a_transaction_are_answered_when_they_are_durable() -> None:
     assert (committed.is_over, log_of(cluster, 1, OFFSETS).end_offset) == (False, 1)
     flush(cluster, OFFSETS)
     cluster.settle()
-    assert committed.answer == OffsetsCommitted({T0: 0})
+    assert committed.answer == TxnOffsetsCommitted.of({T0: 0})
 
 
 GROUP_REQUESTS: list[tuple[Request, type]] = [
@@ -444,7 +445,12 @@ def test_a_leader_that_is_deposed_says_so_to_whoever_waits() -> None:
 
 def test_who_hangs_up_is_not_answered_and_leaves_nothing_behind() -> None:
     cluster = cluster_of()
-    for request in (produce(batch(b"1")), Fetch(12, Isolation.READ_UNCOMMITTED, {T0: 0}, 10, 1_000), commit(5), INIT):
+    for request in (
+        produce(batch(b"1")),
+        Fetch(12, Isolation.READ_UNCOMMITTED, {T0: 0}, 1_000, 1_000),
+        commit(5),
+        INIT,
+    ):
         sent = send(cluster, request)
         cluster.disconnect(sent)
         settle(cluster)

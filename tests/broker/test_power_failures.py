@@ -167,7 +167,7 @@ class Walk:
         offset = int(self.value())
 
         def learn(exchange: Exchange) -> None:
-            if exchange.answer == OffsetsCommitted({DATA[0]: Error.NONE}):
+            if exchange.answer == OffsetsCommitted.of({DATA[0]: Error.NONE}):
                 self.offset = max(self.offset, offset)
 
         self.send(OffsetCommit(8, GROUP, (OffsetToCommit(DATA[0], offset, ""),)), OFFSETS, learn)

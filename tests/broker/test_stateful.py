@@ -59,6 +59,7 @@ NOT_HERE: Mapping[str, str] = {
     "each_input_has_one_committed_output": "nobody consumes here: inputs belong to the conformance tests",
     "no_input_is_passed_over": "nobody consumes here either",
     "a_committed_position_never_goes_back": "positions are random numbers here",
+    "offsets_of_a_commit_outlive_an_earlier_deletion": "tests/broker/test_deleted_groups shows B80",
     "what_was_decided_outside_is_not_aborted": "nobody decides outside of Kafka here",
     "nothing_of_an_older_instance_takes_effect": "two transactional ids are in use here, where it says nothing",
     "an_unrivalled_producer_is_never_fenced": "producers have rivals here",

@@ -1,12 +1,14 @@
 """What scenarios may have besides: it is off where nobody asks for it, and does what it says where somebody does."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
+from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.scenario import UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions import client_batches, operators, plain_commits
+from zombieproof.checker.transactions import client_batches, group_deletion, operators, plain_commits
 from zombieproof.checker.transactions.action_kinds import OTHER_FAULTS, Action
 from zombieproof.checker.transactions.actions import _is_behind_another
 from zombieproof.checker.transactions.capacities import OFFSETS
@@ -16,8 +18,9 @@ from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Message, State, Trail
 from zombieproof.checker.transactions.vocabulary import Kind
 from zombieproof.model.folds import offsets_in_memory_are_the_fold_of_their_log
-from zombieproof.model.promises import no_input_is_passed_over
-from zombieproof.model.vocabulary import LogEntry, ProducerState, TransactionState
+from zombieproof.model.promises import no_input_is_passed_over, offsets_of_a_commit_outlive_an_earlier_deletion
+from zombieproof.model.vocabulary import LogEntry, PendingOffsetsState, ProducerState, TransactionState
+from zombieproof.statemachines.group_coordinator import offsets
 
 PARTS = {
     Action.REFUSE: "refused",
@@ -28,6 +31,8 @@ PARTS = {
     Action.CLOSE_SEGMENT: "snapshots",
     Action.DROP_SEGMENTS: "retentions",
     Action.FORGET_PARTITION: "forgotten_partitions",
+    Action.DELETE_GROUP: "group_deletions",
+    Action.RECREATE_INPUT: "recreations",
 }
 
 
@@ -116,6 +121,84 @@ def test_places_that_say_what_sequences_say_are_forgotten() -> None:
     batches = in_flight(state, (0, 1), (1, 2))
     client_batches._settle_places(state, 0, 0)
     assert [batch.detail for batch in batches] == [0, 0]
+
+
+# ---------------------------------------------------------------- groups and inputs that are deleted
+
+
+def pending(name: str, **changes: int) -> tuple[State, Setup]:
+    """An offset of client A's open transaction is pending; the rules are those of the scenario, with `changes`."""
+    scenario = SCENARIOS[name]
+    setup = scenario.setup(replace(scenario.own_rules(), **changes), scenario.bounds)
+    assert isinstance(setup, Setup)
+    state = initial_state(setup)
+    record = state.partitions[OFFSETS].log[0]
+    record.kind, record.label, record.value = LogEntry.OFFSET, 1, 1
+    state.partitions[OFFSETS].end = 1
+    offsets.waits(state.group.pending[0], 1, 0, Trail())
+    return state, setup
+
+
+def test_a_group_with_pending_offsets_is_deleted_by_the_rules_of_kafka_only() -> None:
+    state, setup = pending("deleted_group")
+    assert not group_deletion.delete_group(state, setup, Trail())
+    assert (state.partitions[OFFSETS].end, state.budget.group_deletions) == (1, 1)
+    state, setup = pending("deleted_group", deletion_waits_for_offsets=0)
+    assert group_deletion.delete_group(state, setup, Trail())
+    assert (state.partitions[OFFSETS].log[1].kind, state.budget.group_deletions) == (LogEntry.TOMBSTONE, 0)
+    assert state.group.pending[0].state == PendingOffsetsState.NO_PENDING_OFFSETS
+    assert not group_deletion.delete_group(state, setup, Trail()), "the group does not exist any more"
+
+
+@pytest.mark.parametrize("is_decided", [False, True])
+def test_offsets_that_are_deleted_after_their_decision_are_gone_for_good(is_decided: bool) -> None:
+    state, setup = pending("deleted_group", deletion_waits_for_offsets=0)
+    state.ghost.labels[0].decided = 1 if is_decided else 0
+    assert group_deletion.delete_group(state, setup, Trail())
+    assert offsets_of_a_commit_outlive_an_earlier_deletion(state), "nothing is committed yet"
+    marker = state.partitions[OFFSETS].log[2]
+    marker.kind = LogEntry.COMMIT
+    state.partitions[OFFSETS].end = 3
+    assert offsets_of_a_commit_outlive_an_earlier_deletion(state) is is_decided
+
+
+def test_a_request_in_flight_names_the_input_topic_that_was_deleted() -> None:
+    for by_id in (0, 1):
+        state, setup = pending("recreated_input", commit_by_topic_id=by_id)
+        message = state.messages[0]
+        message.kind, message.live, message.partition = Kind.TXN_OFFSET_COMMIT, True, OFFSETS
+        assert not group_deletion.is_outdated(state, message)
+        assert group_deletion.recreate_input(state, setup, Trail())
+        assert group_deletion.is_outdated(state, message) is bool(by_id)
+        message.live = False
+        assert not group_deletion.is_outdated(state, message)
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds", "why"),
+    [
+        ("consume_transform_produce", {"group_deletions": 1}, "changes nothing where the group has members"),
+        ("deleted_group", {"plain_commits": 1}, "group_deletions=1 and plain_commits=1 are not in one world"),
+        ("deleted_group", {"compactions": 1}, "group_deletions=1 and compactions=1 are not in one world"),
+        ("recreated_input", {"doubled_batches": 1}, "recreations=1 and doubled_batches=1 are not in one world"),
+        ("recreated_input", {"ends_given_up": 1}, "recreations=1 and ends_given_up=1 are not in one world"),
+    ],
+)
+def test_what_would_be_modelled_wrongly_beside_a_deletion_is_refused(
+    name: str, bounds: dict[str, int], why: str
+) -> None:
+    with pytest.raises(UnknownBound, match=why):
+        SCENARIOS[name].own_bounds(bounds)
+
+
+def test_a_client_that_commits_by_name_recovers_from_a_recreated_input() -> None:
+    """As the Java client 4.3.1 does, and that of 4.4.0 does not."""
+    scenario = SCENARIOS["recreated_input"]
+    promise = scenario.mutants[0].breaks
+    for by_id, verdict in ((0, "holds"), (1, "violated")):
+        rules = replace(scenario.own_rules(mutant=scenario.mutants[0]), commit_by_topic_id=by_id)
+        setup = scenario.setup(rules, scenario.bounds)
+        assert explore(scenario.model(scenario.bounds), setup, promises=(promise,)).verdict == verdict
 
 
 # ---------------------------------------------------------------- offsets beside transactions

@@ -18,7 +18,7 @@ NAMES = tuple(facts.name for facts in switches())
 LARGE = 400_000
 """Distinct states from which on a scenario is counted once more by `make check` and in CI only."""
 
-UNREAD = {"unload_by_epoch", "loaded_tombstone_ends_pending", "given_back_id_rebalances"}
+UNREAD = {"unload_by_epoch", "given_back_id_rebalances"}
 """Switches that no step of a scenario reads."""
 
 

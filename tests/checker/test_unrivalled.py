@@ -31,6 +31,7 @@ WHY: Final = {
 
 ON_PURPOSE: Final[Mapping[str, Mapping[str, int]]] = {
     "timeout": {"timeouts": 15},
+    "late_commit": {"timeouts": 10},
     "plain_commit": {"timeouts": 10},
     "forgotten_owner": {"timeouts": 10},
     "forgotten_id": {"expirations": 7},

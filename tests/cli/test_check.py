@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from zombieproof.model.defects import RELEASES
 
 from zombieproof.checker.scenario import Mutant
 from zombieproof.checker.scenarios import SCENARIOS
@@ -445,6 +446,27 @@ def test_what_breaks_under_other_bounds_only_is_said_with_them(run: Any) -> None
         ("a_late_init_aborts_what_is_stored", {"crashes": 1}),
     ]
     assert found["verdict"] == "holds"
+
+
+def test_a_known_violation_of_released_kafka_is_reported_with_its_releases_and_the_rule_that_repairs_it(
+    run: Any,
+) -> None:
+    for name, releases, rule in (
+        ("late_commit", "Kafka 4.0 to 4.4.0, at transaction version 2", "late_commit_is_fenced"),
+        ("leaderless_partition", "Kafka 4.1 to 4.4.0", "marker_waits_for_leader"),
+    ):
+        assert f"known violation of {releases}, without {rule}: " in _flat(run("check", name).out)
+        assert f"in {releases}" in _flat(run("scenarios", name).out)
+        [found] = run("check", name, "--json").json["scenarios"]
+        assert [(each["releases"], each["without"]) for each in found["open"]] == [(releases, [rule])]
+
+
+def test_every_known_violation_that_a_rule_repairs_names_its_releases() -> None:
+    """Kafka's newest release breaks it, and the releases stand in one table."""
+    numbers = {mutant.bug for each in SCENARIOS.values() for mutant in each.mutants if mutant.known and mutant.without}
+    assert numbers == {"B73", "B75", "B79", "B80", "B81", "B82"}
+    assert numbers < set(RELEASES)
+    assert all("4.4.0" in RELEASES[number] for number in numbers)
 
 
 def test_it_is_not_said_of_other_rules_or_bounds(run: Any) -> None:

@@ -56,7 +56,7 @@ OF_SCENARIOS: list[Mistake] = [
         "failovers=1,",
         "mutants=(Mutant('m', breaks='epochs_never_go_down', steps=1, known='open', without=('kip360',)),),",
         "known='open'",
-        "leave the one or the others away",
+        "name in without only rules that Kafka 4.4 does not have",
     ),
     (
         "failovers=1,",

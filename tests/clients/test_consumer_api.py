@@ -14,7 +14,7 @@ from zombieproof.clients.producer import Producer
 from zombieproof.clients.settings import ConsumerSettings, SettingsError
 from zombieproof.clients.transport import ClusterTransport
 from zombieproof.clients.values import OffsetAndMetadata
-from zombieproof.formats.batches import size_of
+from zombieproof.formats.encoding import size_of
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import EVERYTHING, Fetch, FetchAnswer
 from zombieproof.model.vocabulary import Isolation

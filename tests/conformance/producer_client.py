@@ -266,7 +266,7 @@ def _answer(request: OutgoingRequest, error: Errors, fields: Mapping[str, int]) 
         rows = _each(dict.fromkeys(named.partitions), error)
         return AddPartitionsToTxnAnswer(0, (TransactionAdded(named.transactional_id, rows),))
     if isinstance(body, TxnOffsetCommit):
-        return OffsetsCommitted(_each({o.partition: None for o in body.offsets}, error))
+        return OffsetsCommitted.of(_each({o.partition: None for o in body.offsets}, error))
     assert isinstance(error, Error), "this answer has one error"
     granted = error == Error.NONE
     if isinstance(body, InitProducerId):

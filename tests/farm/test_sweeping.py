@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.registered import stories
+from zombieproof.checker.registered import registered, stories
 from zombieproof.checker.request import Request
 from zombieproof.checker.scenario import UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.scenarios.known import KNOWN_WITH
+from zombieproof.checker.transactions.scenarios.known import KNOWN_WITH, known_with
 from zombieproof.farm.sweeping import NothingToSweep, Place, Space, below, space_of, sweep
+from zombieproof.model.rules import Rules, with_switches
 
 TIMEOUT = SCENARIOS["timeout"]
 
@@ -203,6 +204,17 @@ def test_what_is_not_known_to_break_there_is_violated(
     found, _ = judged_over(request_, values, promise)
     assert not found.known
     assert "violated" in {one.verdict for one in found.explored}
+
+
+@pytest.mark.parametrize(("scenario", "off"), [("repeated_init", "persist_last_epoch"), ("leaderless_partition", "")])
+def test_what_a_rule_repairs_is_known_only_without_that_rule(scenario: str, off: str) -> None:
+    found = SCENARIOS[scenario]
+    mutant = next(each for each in found.mutants if each.known and each.without)
+    assert registered(found, found.own_rules(mutant=mutant), found.bounds, mutant.breaks)
+    assert registered(found, found.own_rules(), found.bounds, mutant.breaks) is None
+    faults = {"late", "lost", "failovers"}
+    rules = with_switches(Rules(transaction_version=1), on=[off] if off else [])
+    assert (known_with("an_unrivalled_producer_is_never_fenced", faults, rules) is None) is bool(off)
 
 
 def test_what_a_sweep_takes_for_known_is_a_registered_story() -> None:

@@ -1,21 +1,23 @@
 """``python -m tests.messages.kafka_fields`` writes down the fields of Kafka's messages as kio has them.
 
 For each API of the registry, for request and response: the path of each field through arrays, and the first and the
-last of the described versions that have it. Needed: kio (the extra ``wire``).
+last of the described versions that have it. Versions that kio
+lacks are those of `wire.later_versions`. Needed: kio (the extra ``wire``).
 """
 
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from zombieproof.messages.registry import APIS, Api
+from zombieproof.wire.entities import entity_class
+from zombieproof.wire.later_versions import Side
 
 FILE = Path(__file__).with_name("kafka_fields.json")
-SIDES = ("request", "response")
+SIDES: tuple[Side, ...] = ("request", "response")
 Fields = dict[str, dict[str, dict[str, list[int]]]]
 
 
@@ -29,11 +31,10 @@ def fields_in_kio() -> Fields:
     return {api.name: {side: _of(api, side) for side in SIDES} for api in APIS}
 
 
-def _of(api: Api, side: str) -> dict[str, list[int]]:
+def _of(api: Api, side: Side) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for version in api.versions:
-        module = import_module(f"kio.schema.{snake(api.name)}.v{version}.{side}")
-        for path in _walk(getattr(module, api.name + side.capitalize()), ""):
+        for path in _walk(entity_class(api.key, version, side), ""):
             first, last = found.get(path, [version, version - 1])
             assert last == version - 1, f"{api.name} {side} {path}: is missing in a version between two that have it"
             found[path] = [first, version]

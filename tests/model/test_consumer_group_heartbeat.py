@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from zombieproof.model.decisions.consumer_group_heartbeat import assignment_is_due, decide_heartbeat, decide_shape
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NOTHING, Error, MembershipEvent, Row
 
 
@@ -89,6 +90,7 @@ LADDERS: dict[str, Any] = {
                 pattern_is_valid=False,
             ),
             "epoch": 0,
+            "rules": Rules(),
         },
         (
             ("classic members are there", {}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
@@ -102,15 +104,19 @@ LADDERS: dict[str, Any] = {
     ),
     "a static member joins": (
         decide_heartbeat,
-        lambda: {"facts": facts(has_instance=True, member_is_known=False, members=2), "epoch": 0},
+        lambda: {
+            "facts": facts(has_instance=True, instance_is_known=False, member_is_known=False, members=2),
+            "epoch": 0,
+            "rules": Rules(),
+        },
         (
             ("too many are there", {}, Row.GROUP_FULL, Error.GROUP_MAX_SIZE_REACHED, NOTHING),
-            ("another one has its place", {"facts.members": 1}, Row.UNRELEASED_INSTANCE, 111, NOTHING),
+            ("another one has its place", {"facts.instance_is_known": True}, Row.UNRELEASED_INSTANCE, 111, NOTHING),
             ("so has it itself", {"facts.member_is_known": True}, Row.UNRELEASED_INSTANCE, 111, NOTHING),
             ("its place was left", {"facts.instance_epoch": -2}, Row.MEMBER_JOINS, 0, MembershipEvent.REPLACE),
             (
                 "nobody has it",
-                {"facts.instance_is_known": False, "facts.member_is_known": False},
+                {"facts.instance_is_known": False, "facts.member_is_known": False, "facts.members": 1},
                 Row.MEMBER_JOINS,
                 0,
                 MembershipEvent.JOIN,
@@ -120,7 +126,11 @@ LADDERS: dict[str, Any] = {
     ),
     "a static member stays": (
         decide_heartbeat,
-        lambda: {"facts": facts(has_instance=True, instance_is_known=False, instance_is_this_member=False), "epoch": 6},
+        lambda: {
+            "facts": facts(has_instance=True, instance_is_known=False, instance_is_this_member=False),
+            "epoch": 6,
+            "rules": Rules(),
+        },
         (
             ("nobody has its place", {}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("another one has", {"facts.instance_is_known": True}, Row.FENCED_INSTANCE, 82, NOTHING),
@@ -142,6 +152,7 @@ LADDERS: dict[str, Any] = {
                 members=2,
             ),
             "epoch": 6,
+            "rules": Rules(),
         },
         (
             ("of another protocol", {}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
@@ -158,7 +169,7 @@ LADDERS: dict[str, Any] = {
     ),
     "a member leaves": (
         decide_heartbeat,
-        lambda: {"facts": facts(group_is_there=False, member_is_known=False, members=2), "epoch": -1},
+        lambda: {"facts": facts(group_is_there=False, member_is_known=False, members=2), "epoch": -1, "rules": Rules()},
         (
             ("no group", {}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
             ("a stranger", {"facts.group_is_there": True}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
@@ -175,7 +186,7 @@ def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 def test_who_left_its_place_is_no_member_any_more_until_somebody_takes_it() -> None:
     """Also with the epoch with which it went, which is older than any."""
     gone = facts(member_epoch=-2, previous_epoch=4)
-    assert {decide_heartbeat(gone, epoch).error for epoch in (0, 4, 5)} == {Error.FENCED_MEMBER_EPOCH}
+    assert {decide_heartbeat(gone, epoch, Rules()).error for epoch in (0, 4, 5)} == {Error.FENCED_MEMBER_EPOCH}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from zombieproof.model.decisions.end_txn import (
     decide_end_txn_front_door,
 )
 from zombieproof.model.records import Transaction
-from zombieproof.model.rules import Rules, with_switches
+from zombieproof.model.releases import RELEASES
+from zombieproof.model.rules import Rules, preset, with_switches
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Row, TransactionState, TransactionVersion
 from zombieproof.model.vocabulary import CoordinatorEvent as E
 
@@ -78,7 +79,7 @@ LADDERS: dict[str, Any] = {
             ("the epoch before", {"request.producer_epoch": EXHAUSTED}, Row.T9, 51, NOTHING),
             ("being aborted", {"txn.state": TransactionState.PREPARE_ABORT}, Row.T10, 48, NOTHING),
             ("committed already", {"txn.state": TransactionState.COMPLETE_COMMIT}, Row.T7, Error.NONE, NOTHING),
-            ("aborted already", {"txn.state": TransactionState.COMPLETE_ABORT}, Row.T8, 48, NOTHING),
+            ("aborted already", {"txn.state": TransactionState.COMPLETE_ABORT}, Row.T8, 90, NOTHING),
             ("no retry", {"request.producer_epoch": LAST}, Row.T8, Error.INVALID_TXN_STATE, NOTHING),
             ("never begun", {"txn.state": TransactionState.EMPTY}, Row.T11, Error.INVALID_TXN_STATE, NOTHING),
             ("internal", {"txn.state": FENCE}, Row.T12, Error.UNKNOWN_SERVER_ERROR, NOTHING),
@@ -98,7 +99,7 @@ def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
         (TransactionState.EMPTY, 0, 90, E.ABORT),
         (TransactionState.EMPTY, 1, 90, 48),
         (TransactionState.COMPLETE_ABORT, 0, "again", E.ABORT),
-        (TransactionState.COMPLETE_ABORT, 1, 48, 48),
+        (TransactionState.COMPLETE_ABORT, 1, 90, 48),
         (TransactionState.COMPLETE_COMMIT, 0, 48, E.ABORT),
         (TransactionState.COMPLETE_COMMIT, 1, "again", 48),
         (TransactionState.PREPARE_COMMIT, 0, 48, 90),
@@ -122,6 +123,16 @@ def test_the_summary_matrix(state: int, committed: int, retry: int | str, curren
             assert (verdict.producer_id, verdict.producer_epoch) == (4000, 7)
         else:
             assert (verdict.error, verdict.event) == (expected, NOTHING)
+
+
+@pytest.mark.parametrize("line", [line for line in RELEASES if line.startswith("4.")])
+def test_every_release_answers_a_commit_after_the_coordinators_own_abort_as_an_illegal_state(line: str) -> None:
+    """KAFKA-20785 was merged after 4.4.0."""
+    arguments = right(TransactionState.COMPLETE_ABORT, committed=1) | {"rules": preset(line)}
+    arguments["request"].producer_epoch = 6
+    assert decide_end_txn(**arguments).error == Error.INVALID_TXN_STATE
+    arguments["rules"] = with_switches(preset(line), on=["late_commit_is_fenced"])
+    assert decide_end_txn(**arguments).error == Error.PRODUCER_FENCED
 
 
 def test_every_end_raises_the_epoch() -> None:

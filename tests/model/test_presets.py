@@ -88,9 +88,14 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     ("4.2", ("+ marker_strict", "+ marker_retry_relax"), "+ kip1228, marker_retry_relax"),
     (
-        "4.3 4.4",
+        "4.3",
         ("+ persist_prev_next", "+ fence_rotation", "+ last_epoch_recovery"),
-        "+ persisted prev/next, fence rotation, MAXE recovery; 4.4: + kip1319 (requests)",
+        "+ persisted prev/next, fence rotation, MAXE recovery",
+    ),
+    (
+        "4.4",
+        ("+ full_group_keeps_static_place", "+ emptied_group_assigns_at_once", "+ commit_by_topic_id"),
+        "kafka-4.4.0.md: a static member in a full group; asked; + kip1319 (requests, and the client that sends them)",
     ),
 )
 

@@ -9,7 +9,9 @@ import pytest
 from zombieproof.model.decisions import (
     add_partitions_to_txn,
     allocate_producer_ids,
+    consumer_group_heartbeat,
     coordinator_elections,
+    delete_groups,
     end_txn,
     fetch,
     group_log,
@@ -30,6 +32,7 @@ from zombieproof.model.decisions import (
     verification,
     write_txn_markers,
 )
+from zombieproof.model.decisions.consumer_group_heartbeat import HeartbeatFacts
 from zombieproof.model.decisions.group_members import Identity
 from zombieproof.model.decisions.log_append import Aftermath
 from zombieproof.model.records import CachedBatch, PendingOffset, ProducerEntry, Transaction
@@ -42,6 +45,7 @@ from zombieproof.model.vocabulary import (
     Error,
     GroupEvent,
     Isolation,
+    MembershipEvent,
     Mode,
     Origin,
     PartitionEvent,
@@ -121,6 +125,14 @@ def loaded(rules: Rules) -> int:
     found = Transaction()
     transition.load(found, txn(previous_producer_id=3999), -1, rules)
     return found.previous_producer_id
+
+
+def repeated_after_a_failover(rules: Rules) -> int:
+    """The error of an InitProducerId that is repeated at a coordinator that has loaded its record."""
+    held, logged, found = txn(state=TransactionState.EMPTY, partitions=0), Transaction(), Transaction()
+    transition.write(logged, held, rules)
+    transition.load(found, logged, -1, rules)
+    return init_producer_id.decide_init_producer_id(found, ask(producer_epoch=6), rules, 6000).error
 
 
 def failed_fence(rules: Rules) -> int:
@@ -296,6 +308,36 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         (0, PartitionEvent.MARKER_KEEPS_GUARD),
         (0, PartitionEvent.COMMIT_MARKER),
     ),
+    "marker_keeps_newer_guard": (
+        marked(entry(producer_epoch=8, guard=99, guard_epoch=9, supports_epoch_bump=1), marker(8)),
+        (0, PartitionEvent.MARKER_KEEPS_GUARD),
+        (0, PartitionEvent.COMMIT_MARKER),
+    ),
+    "late_commit_is_fenced": (
+        lambda rules: (
+            end_txn.decide_end_txn(
+                txn(state=TransactionState.COMPLETE_ABORT),
+                ask(version=5, producer_epoch=6, committed=1),
+                rules,
+                True,
+                NONE,
+            ).error
+        ),
+        Error.PRODUCER_FENCED,
+        Error.INVALID_TXN_STATE,
+    ),
+    "persist_last_epoch": (repeated_after_a_failover, Error.NONE, Error.PRODUCER_FENCED),
+    "deletion_waits_for_offsets": (
+        lambda rules: (
+            delete_groups.decide_delete_group(
+                SimpleNamespace(known=True, dead=False, empty=True, generation=NONE), 1, rules
+            ).error
+        ),
+        Error.NON_EMPTY_GROUP,
+        Error.NONE,
+    ),
+    "commit_by_topic_id": (producer_client.retry_rebuilds_topic_ids, False, True),
+    "retry_looks_topic_ids_up": (producer_client.retry_rebuilds_topic_ids, True, False),
     "tv2_first_seq_zero": (
         appended(
             entry(producer_epoch=NONE, batch_count=0, supports_epoch_bump=1, **{**VERIFYING, "lowest_sequence": 9}),
@@ -402,6 +444,22 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         ClassicGroupEvent.REBALANCE,
         NOTHING,
     ),
+    "full_group_keeps_static_place": (
+        lambda rules: (
+            consumer_group_heartbeat.decide_heartbeat(
+                HeartbeatFacts(members=2, most_members=2, has_instance=True, instance_is_known=True, instance_epoch=-2),
+                0,
+                rules,
+            ).event
+        ),
+        MembershipEvent.REPLACE,
+        NOTHING,
+    ),
+    "emptied_group_assigns_at_once": (
+        lambda rules: [consumer_group_heartbeat.forgets_assignment(members, rules) for members in (1, 2)],
+        [True, False],
+        [False, False],
+    ),
     "loaded_tombstone_ends_pending": (
         lambda rules: [txn_offset_commit.tombstone_reaches_pending(from_log, rules) for from_log in (False, True)],
         [True, True],
@@ -468,6 +526,8 @@ NEEDED = {
     "forgotten_partition_changes_identity": {"kip360"},
     # The record, not the request, says which rules there are.
     "kip939": {"end_by_request_version"},
+    # A late copy of a marker is refused unless it counts as a repetition.
+    "marker_keeps_newer_guard": {"marker_retry_relax"},
     # A fence that raises twice passes the last epoch by.
     "fence_rotation": {"single_fence_bump"},
 }

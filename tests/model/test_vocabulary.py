@@ -60,7 +60,7 @@ def test_error_codes_are_kafkas(code: int, name: str) -> None:
 
 
 def test_api_keys_are_kafkas() -> None:
-    kafkas = {name: key for name, (key, *_) in known()["4.3"].items()}
+    kafkas = {name: key for name, (key, *_) in known()["4.4"].items()}
     for key in ApiKey:
         assert kafkas["".join(word.capitalize() for word in key.name.split("_"))] == key
 

@@ -8,7 +8,7 @@ import pytest
 
 from zombieproof.model.decisions.write_txn_markers import decide_marker, evolve_marker
 from zombieproof.model.records import CachedBatch, ProducerEntry
-from zombieproof.model.rules import Rules, with_switches
+from zombieproof.model.rules import Rules, preset, with_switches
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Origin, PartitionState, Row
 from zombieproof.model.vocabulary import PartitionEvent as E
 
@@ -113,6 +113,18 @@ def test_only_the_guard_of_the_next_transaction_survives_a_marker(
     entry: ProducerEntry, committed: int, event: int
 ) -> None:
     assert decide_marker(entry, marker(8, committed=committed, tv=2), Origin.COORDINATOR, Rules()).event == event
+
+
+@pytest.mark.parametrize("supports_epoch_bump", [True, False])
+def test_a_late_copy_of_a_marker_voids_no_newer_guard_once_that_is_repaired(supports_epoch_bump: bool) -> None:
+    """A fence has written epoch 8, InitProducerId has granted 9, and the leader verifies 9 (B82)."""
+    rules = with_switches(Rules(), on=["marker_keeps_newer_guard"])
+    for committed in (0, 1):
+        copy, newer = marker(8, committed=committed, tv=2), verifying(9, supports_epoch_bump)
+        assert decide_marker(newer, copy, Origin.COORDINATOR, rules).event == E.MARKER_KEEPS_GUARD
+        assert decide_marker(newer, copy, Origin.COORDINATOR, preset("4.4")).event != E.MARKER_KEEPS_GUARD
+        own = marker(9, committed=committed, tv=0)
+        assert decide_marker(verifying(9, False), own, Origin.COORDINATOR, rules).event != E.MARKER_KEEPS_GUARD
 
 
 def test_before_its_repair_every_marker_voided_the_guard() -> None:

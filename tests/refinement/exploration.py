@@ -35,7 +35,7 @@ def pack(state: State) -> bytes:
 
 def model_of(setup: Setup) -> Model:
     """The checker's model of a scope."""
-    return BETWEEN_BROKERS if travels(setup.bounds) else TRANSACTIONS
+    return BETWEEN_BROKERS if travels(setup.bounds, setup.budget) else TRANSACTIONS
 
 
 class Differs(AssertionError):

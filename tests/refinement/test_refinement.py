@@ -103,6 +103,7 @@ NOT_WALKED = {
     "shortened_for_readers": "a log has one segment",
     "shortened_for_a_producer": "a log has one segment",
     "all_comes_to_an_end": "a partition without a leader has one replica",
+    "repeated_init": "no record that a live coordinator writes has room",
 }
 """Scenarios of transactions that a twin has no levers for, and what it says."""
 

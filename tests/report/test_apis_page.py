@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(find_spec("kio") is None, reason="kio (extra `wi
 
 OFFERED: dict[str, list[int]] = json.loads(
     (Path(__file__).parents[1] / "model" / "versions_of_brokers.json").read_text(encoding="utf-8")
-)["4.3.1"]
+)["4.4.0"]
 
 
 def test_the_committed_page_is_that_of_the_files(repository_root: Path) -> None:
@@ -24,7 +24,7 @@ def test_the_committed_page_is_that_of_the_files(repository_root: Path) -> None:
 def test_every_api_that_kafka_offers_has_a_row() -> None:
     from zombieproof.report.apis_page import page  # noqa: PLC0415  # needs kio
 
-    text, names = page(), {row[0]: name for name, row in known()["4.3"].items()}
+    text, names = page(), {row[0]: name for name, row in known()["4.4"].items()}
     for key, (oldest, newest) in OFFERED.items():
         span = str(oldest) if oldest == newest else f"{oldest} to {newest}"
         rows = [line for line in text.splitlines() if line.startswith(f"| {key} | {names[int(key)]} | ")]

@@ -332,6 +332,20 @@ WHY = {
     "mutual_fencing": {
         "two_instances_fence_each_other_for_ever": "B is answered PRODUCER_FENCED (row T5)",
     },
+    "late_commit": {"a_late_commit_stops_its_application": "A is answered INVALID_TXN_STATE (row T8)"},
+    "repeated_init": {"a_failover_forgets_the_previous_epoch": DEAD},
+    "repeated_marker": {"a_late_marker_voids_the_next_verification": DEAD},
+    "deleted_group": {
+        "a_deletion_discards_what_is_committed_later": (
+            "nothing of it waits, so that the group's committed offset stays 0"
+        ),
+        "a_tombstone_in_the_log_spares_what_is_pending": (
+            "offset 1 of A.1 (producer 0, epoch 0) waits again: it is in the log"
+        ),
+    },
+    "recreated_input": {
+        "a_recreated_topic_is_asked_for_by_its_old_id": "A is answered UNKNOWN_TOPIC_ID, and sends it again",
+    },
     "two_phase_commit_ends": {"the_manager_never_gives_up": "resource manager 3 chooses to abort"},
     "given_up_record": {
         "an_abort_of_nothing_is_refused": "A is dead: a fatal error, it sends nothing any more",

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 import pytest
 
+from zombieproof.model.rules import Rules, preset
 from zombieproof.model.vocabulary import NONE, ConsumerMemberEvent, ConsumerMemberState, Error, Row
 from zombieproof.statemachines.consumer_group_member import heartbeat as consumer
 from zombieproof.statemachines.consumer_group_member import reconciling
@@ -57,7 +58,7 @@ def beat(
     group: Group, member: Member, said: Beat, facts: HeartbeatFacts = KNOWN, host: HeartbeatHost = HOST
 ) -> ConsumerGroupEffects:
     effects = ConsumerGroupEffects()
-    consumer.heartbeat(group, member, said, facts, host, effects, Notes())
+    consumer.heartbeat(group, member, said, facts, host, Rules(), effects, Notes())
     return effects
 
 
@@ -116,7 +117,8 @@ def test_a_member_that_only_lives_is_answered_without_an_append() -> None:
 
 def test_a_member_leaves_and_the_epoch_rises() -> None:
     group = Group()
-    assert wanted(beat(group, Member(), Beat(-1, False))) == {"leaves": 1, "appends": 1, "epoch": -1}
+    not_the_last = KNOWN._replace(members=2)
+    assert wanted(beat(group, Member(), Beat(-1, False), not_the_last)) == {"leaves": 1, "appends": 1, "epoch": -1}
     assert (group.generation, group.assignment_epoch) == (3, 2)
 
 
@@ -221,11 +223,26 @@ def test_who_is_to_give_back_has_its_rebalance_time_out_and_nobody_else() -> Non
 def test_who_is_silent_or_keeps_what_it_shall_not_is_removed(session: int, revoke: int, row: Row | None) -> None:
     group, effects, notes = Group(), ConsumerGroupEffects(), Notes()
     member = Member(session_until_ms=session, revoke_until_ms=revoke)
-    reconciling.time_passes(group, member, NOW, effects, notes)
+    reconciling.time_passes(group, member, 2, NOW, Rules(), effects, notes)
     assert wanted(effects) == ({} if row is None else {"leaves": 1, "appends": 1})
     assert group.generation == (2 if row is None else 3)
     noted = [(each.decision, each.row) for each in notes.decisions[: notes.decision_count]]
     assert noted == ([] if row is None else [(Decision.CONSUMER_GROUP_HEARTBEAT, row)])
+
+
+@pytest.mark.parametrize("release", ["4.3", "4.4"])
+@pytest.mark.parametrize("members", [1, 2])
+def test_the_last_member_takes_the_time_of_the_assignment_along_since_4_4(release: str, members: int) -> None:
+    """Whether it leaves or is removed."""
+    left, removed, rules = Group(assigned_ms=NOW), Group(assigned_ms=NOW), preset(release)
+    assignment_epoch = left.assignment_epoch
+    facts = KNOWN._replace(members=members)
+    consumer.heartbeat(left, Member(), Beat(-1, False), facts, HOST, rules, ConsumerGroupEffects(), Notes())
+    late = Member(session_until_ms=NOW)
+    reconciling.time_passes(removed, late, members, NOW, rules, ConsumerGroupEffects(), Notes())
+    forgets = release == "4.4" and members == 1
+    expected = (3, NONE) if forgets else (assignment_epoch, NOW)
+    assert [(each.assignment_epoch, each.assigned_ms) for each in (left, removed)] == [expected] * 2
 
 
 def test_times_begin_anew_where_a_member_is_read_from_the_log() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from zombieproof.model.rules import Rules
+from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, ClassicGroupState, Error, Row
 from zombieproof.statemachines.classic_group import deletion, joining, membership, rebalances
 from zombieproof.statemachines.classic_group.deletion import KnownOffset
@@ -87,6 +87,12 @@ class Play:
     def ask(self, step: Callable[..., None], *arguments: Any) -> "Play":
         effects = GroupEffects()
         step(self.group, self.pending, *arguments, effects, self.notes)
+        return self._want(effects)
+
+    def delete(self, lookup: Error, transactions: int = 0, rules: Rules | None = None) -> "Play":
+        """DeleteGroups of the group, in which `transactions` have offsets pending."""
+        effects, rules = GroupEffects(), rules or Rules()
+        deletion.delete_group(self.group, transactions, self.pending, lookup, rules, effects, self.notes)
         return self._want(effects)
 
     def join(self, sender: Identity, number: int = 9, former: int = NONE, **said: Any) -> "Play":
@@ -554,7 +560,7 @@ def test_nothing_to_delete_is_answered_at_once() -> None:
 
 @pytest.mark.parametrize(("outcome", "state"), [(Error.NONE, S.DEAD), (Error.NOT_COORDINATOR, S.EMPTY)])
 def test_a_group_is_dead_when_its_tombstone_is_durable(outcome: Error, state: ClassicGroupState) -> None:
-    play = Play(Group(S.EMPTY, empty=True)).ask(deletion.delete_group, Error.NONE)
+    play = Play(Group(S.EMPTY, empty=True)).delete(Error.NONE)
     assert (play.effects, play.group.state) == ([{"append": GroupAppend.TOMBSTONES, "ends": 1}], S.EMPTY)
     play.ask(deletion.ended, outcome)
     assert play.group.state == state
@@ -562,7 +568,7 @@ def test_a_group_is_dead_when_its_tombstone_is_durable(outcome: Error, state: Cl
 
 
 def test_a_consumer_group_ends_without_a_state() -> None:
-    play = Play(Group(is_consumer=True, empty=True)).ask(deletion.delete_group, Error.NONE).ask(deletion.ended, 0)
+    play = Play(Group(is_consumer=True, empty=True)).delete(Error.NONE).ask(deletion.ended, 0)
     assert (play.effects[1], play.moves(), play.notes.illegal) == ({"replies": 1}, [], 0)
 
 
@@ -577,8 +583,16 @@ def test_a_consumer_group_ends_without_a_state() -> None:
     ],
 )
 def test_a_group_that_stays(group: Group, lookup: Error, error: Error) -> None:
-    play = Play(group).ask(deletion.delete_group, lookup)
+    play = Play(group).delete(lookup)
     assert (play.effects, play.pending.operation) == ([{"replies": 1, "error": error}], Operation.NOTHING)
+
+
+def test_pending_offsets_hold_their_group_only_where_a_rule_says_so() -> None:
+    waits = with_switches(Rules(), on=["deletion_waits_for_offsets"])
+    for transactions, rules, goes in ((1, Rules(), True), (1, waits, False), (0, waits, True)):
+        play = Play(Group(S.EMPTY, empty=True)).delete(Error.NONE, transactions, rules)
+        stays = {"replies": 1, "error": Error.NON_EMPTY_GROUP}
+        assert play.effects == [{"append": GroupAppend.TOMBSTONES, "ends": 1} if goes else stays]
 
 
 def test_groups_of_one_partition_fail_together() -> None:

@@ -541,6 +541,8 @@ def test_a_garbled_record_of_the_transaction_log_is_named(find: str, put: str) -
 
 
 OFFSETS = {
+    "4.4": '{"type":"1","data":{"group":"g","topic":"t-x","partition":2}} payload: {"version":"4","data":{"offset":5,'
+    '"leaderEpoch":-1,"metadata":"m","commitTimestamp":17,"topicId":"85qUpunKTeeGlAv40V8Jfg"}}',
     "4.3": '{"type":"1","data":{"group":"g","topic":"t-x","partition":2}} payload: {"version":"4","data":{"offset":5,'
     '"leaderEpoch":-1,"metadata":"m","commitTimestamp":17}}',
     "3.7": "offset_commit::group=g,partition=t-x-2 payload: offset=5,metadata=m",
@@ -554,7 +556,7 @@ def test_offset_commits_are_decoded_in_every_form(release: str) -> None:
     (commit,) = only(decoded(OFFSETS[release], head)).offset_commits
     assert (commit.group, commit.topic, commit.partition, commit.offset, commit.metadata) == ("g", "t-x", 2, 5, "m")
     assert (commit.producer_id, commit.producer_epoch, commit.log_partition, commit.log_offset) == (4000, 0, 1, 0)
-    assert commit.timestamp_ms == (17 if release == "4.3" else NONE)
+    assert commit.timestamp_ms == (17 if release in ("4.3", "4.4") else NONE)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.evidence import ClientFact, ClientLine, Phase, TransitTarget
+from zombieproof.traces.readers.broker_log import read_broker_log
 from zombieproof.traces.readers.client_calls import looks_like_calls, read_calls
 from zombieproof.traces.readers.client_log import read_client_log
 from zombieproof.traces.readers.coordinator_log import read_coordinator_log
@@ -183,6 +184,54 @@ def test_a_cut_line_of_a_client_is_named(line: str) -> None:
 def test_a_client_without_a_transactional_id_is_read() -> None:
     (line,), _ = read_client_log(view("[Producer clientId=a] ProducerId set to 5 with epoch 0\n"), "f")
     assert (line.client, line.transactional_id, line.timestamp_ms) == ("a", None, None)
+
+
+STATE = "[ProducerStateManager partition=t-0] Wrote producer snapshot at offset 5 with 1 producer ids in 1 ms."
+LOG = "[UnifiedLog partition=t-0, dir=/d]"
+JAVA_HEAD = "[Producer clientId=a, transactionalId=x]"
+TOPIC = "topicId=85qUpunKTeeGlAv40V8Jfg"
+PRINTED_BY_4_4 = (
+    (
+        "Creating new marker queue for txn partition 1 to destination broker 1 "
+        "(org.apache.kafka.coordinator.transaction.TxnMarkerQueue)"
+    ),
+    "Added x to dead queue of broker 1 (org.apache.kafka.coordinator.transaction.TxnMarkerQueue)",
+    "[GroupId g] Committing transactional offsets 5 for partition 85qUpunKTeeGlAv40V8Jfg-t-0 from member m",
+    "Invalid sequence number for new epoch of producer 7 at offset 3 in partition t-0: 2 (request epoch)",
+    f"{LOG} Message size is 9 bytes in append to partition t-0",
+    f"{LOG} Rolled new segment (log_size = 1/2, segments)",
+    f"{LOG} Closing quietly",
+    f"{LOG} Error while flushing producer state snapshot s",
+    f"{LOG} Error while taking producer state snapshot for t-0",
+    f"{LOG} Error while preparing active segment for close for t-0",
+    f"{LOG} The log for t-0 is already closed",
+    "Unexpected aborted transaction version 7 in x.txnindex, supported version range is 0 to 0",
+    "[Partition t-0 broker=1] Not increasing HWM because partition is under min ISR(ISR=[1])",
+    "Sent AlterPartition to controller (org.apache.kafka.server.partition.DefaultAlterPartitionManager)",
+    (
+        f"{JAVA_HEAD} Enqueuing transactional request TxnOffsetCommitRequestData(generationIdOrMemberEpoch=-1, topics="
+        f"[TxnOffsetCommitRequestTopic(name='in', {TOPIC}, partitions=[])]) (x.TransactionManager)"
+    ),
+    (
+        f"{JAVA_HEAD} Received TxnOffsetCommit response for consumer group g: [TxnOffsetCommitResponseTopic(name='', "
+        "partitions=[TxnOffsetCommitResponsePartition(partitionIndex=0, errorCode=0)])] (x.TransactionManager)"
+    ),
+    f"{JAVA_HEAD} Received TxnOffsetCommit response for consumer group g with an unknown topic id 85qUpunKTeeGlA",
+    "Rebootstrap requested by server due to cluster metadata mismatch for cluster c and node 1.",
+)
+"""Lines that Kafka 4.4.0 prints in other words than 4.3.1, or that are new in it."""
+
+
+@pytest.mark.parametrize("line", PRINTED_BY_4_4)
+def test_lines_in_the_words_of_kafka_4_4_hide_nothing_and_are_no_damage(line: str) -> None:
+    """None of them tells of a transition: they are passed over, and the lines around them are read."""
+    log = view(f"{PREPARE}{TIME}{line}\n{COMPLETE}[2026-11-21 13:19:48,339] INFO {STATE}\n{JAVA}")
+    transitions, damage = read_coordinator_log(log, "server.log")
+    lines, cut = read_client_log(log, "server.log")
+    assert (damage, cut) == ([], [])
+    assert [each.phase for each in transitions] == [Phase.PREPARE, Phase.COMPLETE]
+    assert told(lines) == told(read_client_log(view(JAVA), "f")[0])
+    assert [(each.place, each.end_offset) for each in read_broker_log(log, "server.log")] == [(("t", 0), 5)]
 
 
 @pytest.mark.parametrize(

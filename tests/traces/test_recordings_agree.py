@@ -1,6 +1,7 @@
 """Real recordings: what Kafka's tools print of a segment is what the segment holds, batch for batch, in each of them.
 
-The dumps were printed by Kafka 4.3.1 and 3.9.1, the segments are read by our own reader: two independent witnesses.
+The dumps were printed by Kafka 4.4.0, 4.3.1 and 3.9.1, the segments are read by our own reader: two independent
+witnesses.
 """
 
 import functools
@@ -35,8 +36,8 @@ SHARED = Path(__file__).parents[3] / "shared/traces"
 PLACES = [place for place in (SAMPLES, SHARED) if place.is_dir()]
 DUMPS = sorted(path for place in PLACES for path in place.glob("*/dump/*") if ".console." not in path.name)
 RECORDINGS = sorted(path for place in PLACES for path in place.iterdir() if path.is_dir())
-WITH_BROKER_LOGS = [path for path in RECORDINGS if list(path.glob("server*")) and not path.name.startswith("3")]
-"""Numbers from 30 on were changed by hand: their brokers' logs tell the original history."""
+WITH_BROKER_LOGS = [path for path in RECORDINGS if list(path.glob("server*")) and "-tampered-" not in path.name]
+"""The tampered ones were changed by hand: their brokers' logs tell the original history."""
 
 
 def label(path: Path) -> str:

@@ -76,6 +76,25 @@ class Socket:
     def __init__(self, host: str, port: int) -> None:
         self._at = host, port
         self._socket = create_connection(self._at, timeout=PATIENCE_S)
+        self._sent = (ApiKey.API_VERSIONS, 0)
+
+    def patience(self, seconds: float) -> None:
+        """Wait for a response so long."""
+        self._socket.settimeout(seconds)
+
+    def send(self, api: ApiKey, version: int, values: Values) -> None:
+        """Send a request, whose response is waited for later."""
+        self._sent, message = (api, version), request_bytes(api, version, values)
+        self._socket.sendall(len(message).to_bytes(4, "big") + message)
+
+    def wait(self) -> Any:
+        """The response to what was sent last.
+
+        Raises:
+            ConnectionError: the connection was closed instead.
+            TimeoutError: there is none.
+        """
+        return answer_values(*self._sent, self._received(int.from_bytes(self._received(4), "big")))
 
     def again(self) -> "Socket":
         """Another connection."""

@@ -1,22 +1,30 @@
 """Who speaks for a broker offers what its release understands, and ends the connection of whatever else is asked."""
 
+import json
 import struct
+from pathlib import Path
 
 import pytest
 
 from tests.wire.fronts import CLIENT, fronted
+from tests.wire.raw import CLUSTER_ID, Ours, ask
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.record_batch import HEADER, header_at, sealed
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
+from zombieproof.model.api_versions import offered_versions, understood_versions
+from zombieproof.model.releases import RELEASES
 from zombieproof.model.vocabulary import ApiKey, Error, Isolation
+from zombieproof.wire.apis import WIRE_APIS
 from zombieproof.wire.asking import answer_in
 from zombieproof.wire.batches import sent_batches
 from zombieproof.wire.entities import entity_class, read
 from zombieproof.wire.faults import Malformed
+from zombieproof.wire.not_served import NOT_SERVED
 
 T = ("t0", 1)
+OF_BROKERS = Path(__file__).parents[1] / "model" / "versions_of_brokers.json"
 BATCH = Batch(records=(Record(b"k", b"v"), Record(None, b"w")), last_offset_delta=1, timestamp_ms=5)
 BYTES = write_batch(BATCH)
 
@@ -32,6 +40,17 @@ def ranges(answer: bytes, version: int) -> dict[int, tuple[int, int]]:
     return {int(row.api_key): (row.min_version, row.max_version) for row in entity.api_keys}
 
 
+@pytest.mark.parametrize("release", ["4.3.1", "4.4.0"])
+def test_a_broker_offers_exactly_what_a_real_one_of_its_release_does_of_the_apis_that_are_here(release: str) -> None:
+    """As two real brokers answered; the rest of what they offered is listed as not served."""
+    real = {int(key): tuple(versions) for key, versions in json.loads(OF_BROKERS.read_text())[release].items()}
+    here = ranges(fronted(release).answer(versions_asked(0)), 0)
+    assert {key: real[key] for key in here} == here
+    rest = set(real) - set(here)
+    assert rest <= set(NOT_SERVED)
+    assert len(here) > 40
+
+
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_a_broker_offers_what_its_release_understands(version: int) -> None:
     newest = ranges(fronted("4.4").answer(versions_asked(version)), version)
@@ -42,11 +61,42 @@ def test_a_broker_offers_what_its_release_understands(version: int) -> None:
     assert (older[ApiKey.END_TXN], older[ApiKey.PRODUCE]) == ((0, 4), (3, 11))
 
 
-def test_a_version_of_api_versions_that_does_not_exist_is_answered_in_version_0() -> None:
-    answer = fronted().answer(versions_asked(99, b"anything"))
+@pytest.mark.parametrize(
+    ("release", "version", "newest"), [("4.4", 99, 5), ("4.4", 6, 5), ("4.3", 5, 4), ("3.8", 4, 3)]
+)
+def test_a_version_of_api_versions_that_a_release_lacks_is_answered_in_version_0(
+    release: str, version: int, newest: int
+) -> None:
+    answer = fronted(release).answer(versions_asked(version, b"anything"))
     entity, _ = read(entity_class(ApiKey.API_VERSIONS, 0, "response"), answer, 4)
     assert int(entity.error_code.value) == Error.UNSUPPORTED_VERSION
-    assert ranges(answer, 0) == {ApiKey.API_VERSIONS: (0, 4)}
+    assert ranges(answer, 0) == {ApiKey.API_VERSIONS: (0, newest)}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "node", "error"),
+    [
+        (None, -1, Error.NONE),
+        (CLUSTER_ID, 1, Error.NONE),
+        ("wrong", 1, Error.REBOOTSTRAP_REQUIRED),
+        ("", 1, Error.REBOOTSTRAP_REQUIRED),
+        (CLUSTER_ID, 2, Error.REBOOTSTRAP_REQUIRED),
+        (CLUSTER_ID, -2, Error.REBOOTSTRAP_REQUIRED),
+        ("wrong", 2, Error.REBOOTSTRAP_REQUIRED),
+        (CLUSTER_ID, -1, Error.INVALID_REQUEST),
+        ("wrong", -1, Error.INVALID_REQUEST),
+        (None, 1, Error.INVALID_REQUEST),
+        (None, 2, Error.INVALID_REQUEST),
+    ],
+)
+def test_a_client_names_the_cluster_and_node_that_it_means_since_4_4(
+    cluster: str | None, node: int, error: Error
+) -> None:
+    """As a real 4.4.0 answered, in this order."""
+    named = {"client_software_name": "a", "client_software_version": "1", "cluster_id": cluster, "node_id": node}
+    told = ask(Ours(fronted("4.4").cluster), ApiKey.API_VERSIONS, 5, named)
+    assert told["error_code"] == error
+    assert bool(told["api_keys"]) == (error == Error.NONE)
 
 
 @pytest.mark.parametrize(("name", "error"), [(b"librdkafka", 0), (b"a-b.c", 0), (b"-a", 42), (b"", 42), (b"a b", 42)])
@@ -64,7 +114,8 @@ def test_the_transaction_version_is_told_as_a_feature(level: int, finalized: tup
     here.cluster.rules.transaction_version = level
     answer = here.answer(versions_asked(3, b"\x02a\x021\x00"))
     entity, _ = read(entity_class(ApiKey.API_VERSIONS, 3, "response"), answer, 4)
-    assert tuple(row.max_version_level for row in entity.finalized_features) == finalized
+    told = {row.name: row.max_version_level for row in entity.finalized_features}
+    assert tuple(each for name, each in told.items() if name == "transaction.version") == finalized
     assert entity.finalized_features_epoch >= 0
 
 
@@ -164,3 +215,22 @@ def test_a_batch_that_does_not_hold_what_it_says_has_no_records() -> None:
     forged, untouched = (sealed(header_at(whole, 0), bytes(each)) for each in (records, whole[HEADER.size :]))
     assert [len(each.batch.records) for each in sent_batches(untouched + forged, "t0")] == [2, 0]
     assert not any(each.is_corrupt for each in sent_batches(untouched + forged, "t0"))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_broker_of_any_release_offers_what_both_sides_know_and_no_empty_range(release: str) -> None:
+    told = ranges(fronted(release).answer(versions_asked(0)), 0)
+    assert {*OF_TRANSACTIONS} <= set(told)
+    for key, (least, most) in told.items():
+        assert least <= most, ApiKey(key)
+    for api in WIRE_APIS.values():
+        common = set(api.versions) & set(understood_versions(release, api.key) or ())
+        common &= set(offered_versions(release, api.key) or ())
+        assert (api.key in told) == bool(common), api.key
+        assert not common or max(common) == told[api.key][1]
+
+
+OF_TRANSACTIONS = (
+    *(ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.INIT_PRODUCER_ID),
+    *(ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.TXN_OFFSET_COMMIT, ApiKey.END_TXN),
+)

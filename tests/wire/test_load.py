@@ -63,8 +63,8 @@ def test_a_broker_that_lists_no_aborted_transactions_is_found(monkeypatch: pytes
 
 
 def test_a_broker_that_ends_connections_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    answered, number = Front.answered, count()
-    monkeypatch.setattr(Front, "answered", lambda *given: answered(*given) if next(number) < 50 else 1 / 0)
+    answered, number = Front.response, count()
+    monkeypatch.setattr(Front, "response", lambda *given: answered(*given) if next(number) < 50 else 1 / 0)
     assert "IncompleteReadError" in "\n".join(loaded().wrong)
 
 

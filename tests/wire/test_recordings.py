@@ -34,8 +34,10 @@ def test_every_recorded_sequence_is_answered_through_sockets_as_it_was_recorded(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["acl-tv0", "acl-tv2"])
-def test_every_recording_with_users_is_answered_through_sockets_as_in_process(shared_folder: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["acl-tv0", "acl-tv2", "kafka-4.4.0-acl-tv2", "kafka-4.4.0-groups-tv2"])
+def test_recordings_of_users_and_of_4_4_are_answered_through_sockets_as_in_process(
+    shared_folder: Path, name: str
+) -> None:
     [tally] = play_all([shared_folder / "recordings" / f"{name}.jsonl.gz"], OverWire)
     assert tally.differences == []
     assert tally.damaged == []

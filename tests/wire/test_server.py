@@ -5,7 +5,7 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
@@ -18,7 +18,6 @@ from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, Produce
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
 from zombieproof.model.vocabulary import Isolation
 from zombieproof.wire.asking import answer_in, request_frame
-from zombieproof.wire.front import Front
 from zombieproof.wire.names import TopicNames
 from zombieproof.wire.peer import WAITING_REQUESTS, Limits
 from zombieproof.wire.security import OPEN, Security
@@ -145,29 +144,6 @@ def test_bytes_that_are_no_request_end_their_connection_only(bad: bytes) -> None
         other.writer.write(bad)
         assert await other.is_ended()
         assert isinstance(await good.ask(INIT), InitProducerIdAnswer)
-
-    run(play)
-
-
-@pytest.mark.parametrize("way", ["ask", "answered"])
-def test_a_fault_of_ours_ends_one_connection_and_is_told(
-    way: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fails(*_: object) -> NoReturn:
-        raise KeyError("a fault of ours")
-
-    async def play(served: Served) -> None:
-        client, other = await served.connect(), await served.connect()
-        with monkeypatch.context() as broken:
-            broken.setattr(Front, way, fails)
-            client.send(INIT)
-            assert await client.is_ended()
-        assert isinstance(await other.ask(INIT), InitProducerIdAnswer)
-        assert [str(each) for each in served.server.faults] == ["'a fault of ours'"]
-        assert "a fault of zombieproof" in caplog.text
-        with pytest.raises(KeyError, match="a fault of ours"):
-            served.server.check()
-        served.server.faults.clear()
 
     run(play)
 

@@ -53,11 +53,15 @@ def _refuse_what_has_no_lever(setup: Setup) -> None:
         Action.CLEAN: ("nobody cleans a log", budget.compactions),
         Action.CLOSE_SEGMENT: ("a log has one segment", budget.snapshots),
         Action.FORGET_PARTITION: ("no producer forgets a partition", budget.forgotten_partitions),
+        Action.DELETE_GROUP: ("a twin deletes no group", budget.group_deletions or setup.bounds.no_members),
+        Action.RECREATE_INPUT: ("a twin deletes no topic", budget.recreations),
         Action.DROP_SEGMENTS: ("no log loses its beginning", budget.retentions),
     }
     for kind, (what, is_asked) in asked.items():
         if is_asked:
             raise OutOfScope(f"{what}: {commands.NO_LEVER[kind]}")
+    if setup.rules.persist_last_epoch == 1:
+        raise OutOfScope("no record that a live coordinator writes has room for the previous producer epoch")
     if any(op == Op.STORE for program in setup.programs for op in program.ops):
         raise OutOfScope("no producer of ours takes up a transaction whose identity was stored outside")
 

@@ -345,6 +345,8 @@ NO_LEVER: Mapping[Action, str] = {
     Action.CUT_OFFSETS: "replicas of a twin have what is appended, in the same step",
     **dict.fromkeys(KINDS_ON_REPLICAS, "what a twin's leader has in its log is at its other replicas at once"),
     Action.FORGET_PARTITION: "live producers keep sequences by the name of a partition, as Kafka's does",
+    Action.DELETE_GROUP: "the group of a twin has members, which stay",
+    Action.RECREATE_INPUT: "the input topic of a twin is created once",
     Action.BEGIN_FETCH: "a broker of a twin answers a fetch in one step",
     **dict.fromkeys(AT_LOGS, "logs of a twin are whole: what a leader knows is told by all that was written"),
     Action.COMMIT_PLAINLY: "no member of a twin's group commits by itself",

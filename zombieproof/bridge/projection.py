@@ -59,6 +59,7 @@ NOT_PROJECTED: Mapping[str, str] = {
     "fetches": "a broker of a twin answers a fetch in one step",
     "remains": "logs of a twin are whole",
     "snapshots": "logs of a twin are whole, and are read from their beginning",
+    "outdated": "the input topic of a twin is created once",
 }
 """Fields of `State` that have no live counterpart, and why."""
 

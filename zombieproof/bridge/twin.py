@@ -167,7 +167,7 @@ class Twin:
             highest_epoch=projection.highest_epoch(cluster),
         )
         self._project_between_brokers(state)
-        if travels(self.setup.bounds):
+        if travels(self.setup.bounds, self.setup.budget):
             widen(state)
         return state
 

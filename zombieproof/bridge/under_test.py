@@ -69,7 +69,10 @@ class ReadRecord:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What is wrong with a run: the promises that broke, each with what happened, and the plan's own faults."""
+    """What is wrong with a run: the promises that broke, each with what happened, and the plan's own faults.
+
+    After an internal error of the brokers `plan` is its report.
+    """
 
     broken: tuple[tuple[str, str], ...]
     plan: str
@@ -146,6 +149,9 @@ class TestedBrokers(Running):
     def wrong(self) -> Wrong | None:
         """What is wrong with the run so far; None: nothing is."""
         assert self.trace is not None, "a test has a trace"
+        if self.server.reports:
+            # What happened since is not what the protocol says, so nothing else is judged.
+            return Wrong((), "\n".join(self.server.reports), (), None)
         self.save_trace()
         broken = self._see(lambda: [(each.promise, each.story) for each in judge_applications(self.cluster)])
         record = read_live(self.trace)

@@ -8,7 +8,7 @@ new one has a folder, before anybody is answered.
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.node import Store
@@ -142,26 +142,34 @@ class DataDirectory:
         if found:
             return logs.open_offline(partition, topic_id, config, refusal(self.disk, found, begins=""))
         try:
-            self._know(topic_id)
+            self._know(topic)
             return logs.open_store(partition, topic_id, config)
         except Damaged as damage:
             return logs.open_offline(partition, topic_id, config, damage)
         except (OSError, StorageFailure) as error:
             if not self.is_serving:
                 raise
-            return logs.open_failed(partition, config, error)
+            return logs.open_failed(partition, topic_id, config, error)
 
-    def _know(self, topic_id: UUID) -> None:
-        if topic_id not in self._kept:
-            # A folder of which nobody knows would be in the way of the next topic of that name.
-            self._keep_next_id(self.metadata.producer_ids.next_id)
+    def _know(self, topic: str) -> None:
+        """Let the disk have the name and id of a topic before it has folders."""
+        if self.metadata.topic_ids[topic] in self._kept:
+            return
+        # A folder of which nobody knows would be in the way of the next topic of that name, and that of a topic
+        # with this name which was deleted just now is in the way of this one. Once there is a topic of this name,
+        # nobody can tell what groups have committed of the one before: that it is void is on the disk first.
+        if topic in self.metadata.deleted_names:
+            for each in self.logs.values():
+                each.sync_written()
+            self.metadata.deleted_names.discard(topic)
+        self.save()
 
     def reopen(self, node: int, partition: TopicPartition) -> Store | None:
         """The store of a log that had failed, opened again; None: the disk still fails."""
         logs, config = self.logs[node], self.metadata.config_of(partition[0])
         topic_id = self.metadata.topic_ids[partition[0]]
         try:
-            self._know(topic_id)
+            self._know(partition[0])
             return logs.reopen(partition, topic_id, config)
         except Damaged as damage:
             return logs.open_offline(partition, topic_id, config, damage)
@@ -181,7 +189,7 @@ class DataDirectory:
         """What the cluster knows of itself is on the disk, and folders of topics that are gone go."""
         self._keep_next_id(self.metadata.producer_ids.next_id)
         for each in self.logs.values():
-            each.keep_only(self.metadata.partitions)
+            each.keep_only(self.metadata.topic_ids)
 
     def _keep_next_id(self, next_id: int) -> None:
         """No block of producer ids is handed out before the disk knows that it is."""
@@ -205,6 +213,7 @@ class DataDirectory:
                 each.close()
             except (OSError, StorageFailure) as failure:
                 failures.append(failure)
+        self.metadata.deleted_names.clear()
         self.save()
         if failures:
             raise failures[0]

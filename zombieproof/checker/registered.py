@@ -29,12 +29,13 @@ def registered(scenario: Scenario, rules: Rules, bounds: Mapping[str, int], prom
         bounds: how often what may happen.
         promise: its name.
     """
+    for mutant in scenario.mutants:
+        same_rules = rules == scenario.own_rules(mutant=mutant)
+        if same_rules and _is_known(mutant, promise) and _is_within(scenario, mutant, bounds):
+            return Registered(scenario.name, mutant.name, mutant.known)
     if rules != scenario.own_rules():
         return None
-    for mutant in scenario.mutants:
-        if _is_known(mutant, promise) and _is_within(scenario, mutant, bounds):
-            return Registered(scenario.name, mutant.name, mutant.known)
-    row = known_with(promise, _possible(scenario, bounds), rules.transaction_version)
+    row = known_with(promise, _possible(scenario, bounds), rules)
     return None if row is None else next(iter(stories(row)), None)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.transactions.budget import FAULTS
 from zombieproof.checker.validation import MOST, ScenarioFault, check_mutant, check_scenario
+from zombieproof.model.known_defects import KNOWN_DEFECTS
 from zombieproof.model.rules import NUMBERS, Rules, preset, with_switches
 
 
@@ -65,8 +66,8 @@ class Mutant:
         steps: the length of the shortest counterexample.
         bug: the entry of the list of published bugs that this is, if it is one.
         rules: the preset to start from, if not the scenario's own.
-        known: what is known of it, if nothing is taken away: the scenario's own rules break the promise, where `bounds`
-            are given under these.
+        known: what is known of it, if Kafka's newest release breaks the promise: nothing is taken away, or only a rule
+            that this release does not have. Where `bounds` are given it is broken under these.
 
     Raises:
         ScenarioFault: it names a rule or preset that does not exist, or a value that cannot be.
@@ -84,6 +85,11 @@ class Mutant:
 
     def __post_init__(self) -> None:
         check_mutant(self)
+
+    @property
+    def releases(self) -> str:
+        """The releases that were seen to have its bug, in words; "" if it has no number, or no release was tested."""
+        return next((each.releases for each in KNOWN_DEFECTS if each.bug == self.bug), "")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from zombieproof.checker.engine.model import Malformed, Model, near
-from zombieproof.model.rules import NUMBERS, PRESETS, UnknownRule, checked_changes, switches
+from zombieproof.model.releases import RELEASES
+from zombieproof.model.rules import NUMBERS, PRESETS, UnknownRule, checked_changes, preset, switches
 
 if TYPE_CHECKING:
     from zombieproof.checker.scenario import Mutant, Scenario
@@ -36,10 +37,11 @@ def check_mutant(mutant: Mutant) -> None:
     _changes(who, mutant.changes)
     check_bounds(who, mutant.bounds)
     _preset(who, mutant.rules or "newest")
-    if mutant.known and (mutant.without or mutant.changes or mutant.rules):
+    in_force = [name for name in mutant.without if getattr(preset(RELEASES[-1]), name) == 1]
+    if mutant.known and (in_force or mutant.changes or mutant.rules):
         raise ScenarioFault(
             f"{who}: known says what the rules break as they are, and without, changes or rules change them; "
-            "leave the one or the others away",
+            f"leave the one or the others away, or name in without only rules that Kafka {RELEASES[-1]} does not have",
             "known",
         )
     steps: Any = mutant.steps
@@ -125,7 +127,7 @@ def _mutants(who: str, scenario: Scenario) -> None:
                 f"rest, or that it leads to; {near(str(mutant.breaks), kept)}",
                 str(mutant.breaks),
             )
-        if mutant.known and not mutant.bounds and mutant.breaks in scenario.kept:
+        if mutant.known and not mutant.bounds and not mutant.without and mutant.breaks in scenario.kept:
             raise ScenarioFault(
                 f"{who}: {mutant.breaks} is to be kept, and mutant {mutant.name!r} says that it is broken as it is; "
                 "leave it out of always and at_rest, or leave known away",

@@ -4,7 +4,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,7 +60,7 @@ Examples:
 Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
   never fired, 2 wrong usage (a port that is taken, an unknown setting),
   3 the data directory is damaged (see zombieproof repair --help),
-  70 internal error.
+  70 an internal error after which the state cannot be trusted (docs/serve.md).
 """
 
 
@@ -139,11 +139,10 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     rules = _rules(release, transaction_version) if planned is None else planned.rules()
     if not configs.settings.transaction_partition_verification_enable:
         rules.verification = 0
-    served = list[int]()
-    try:
-        with (
-            nullcontext() if trace is None else LiveTraceFile(trace) as journal,
-            Embedded(
+    with ExitStack() as open_until_the_end:
+        try:
+            journal = None if trace is None else open_until_the_end.enter_context(LiveTraceFile(trace))
+            cluster = Embedded(
                 data,
                 nodes=brokers if planned is None else max(brokers or 1, planned.brokers),
                 topics=known if planned is None else {**planned.topics, **known},
@@ -155,24 +154,39 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
                 release=(release if planned is None else planned.release) or RELEASES[-1],
                 journal=journal,
                 access=None if users is None else users.access,
-            ) as cluster,
-        ):
-            served.append(_serve(cluster, (host, advertised_host), port, planned, guarded))
-        return served[0]
-    except Damaged as error:
-        sys.stderr.write(f"zombieproof: {error}\n")
-        return Exit.INCONCLUSIVE
-    except (DataDirectoryError, ValueError) as error:
-        raise WrongUsage(str(error)) from error
-    except OSError as error:
-        if data is None or error.errno not in NO_ROOM:
+            )
+        except Damaged as error:
+            sys.stderr.write(f"zombieproof: {error}\n")
+            return Exit.INCONCLUSIVE
+        except (DataDirectoryError, ValueError) as error:
+            raise WrongUsage(str(error)) from error
+        except (OSError, StorageFailure) as error:
+            raise _disk_failed(data, error) from error
+        return _serve_until_the_end(cluster, (host, advertised_host), port, planned, guarded)
+
+
+def _disk_failed(data: Path | None, error: OSError | StorageFailure) -> Exception:
+    """The error of a start that the disk has refused."""
+    if isinstance(error, StorageFailure):
+        return WrongUsage(f"{error}. Make room, then start again")
+    if data is None or error.errno not in NO_ROOM:
+        return error
+    return WrongUsage(f"{error.filename or data}: {error.strerror}: make room, then start again")
+
+
+def _serve_until_the_end(
+    cluster: Embedded, hosts: tuple[str, str | None], port: int, planned: Any, guarded: Any
+) -> int:
+    """Serve, and stop in order; where the disk fails nothing is lost that was acknowledged."""
+    code: int | None = None
+    try:
+        with cluster:
+            code = _serve(cluster, hosts, port, planned, guarded)
+    except (OSError, StorageFailure) as failure:
+        if code is None or (isinstance(failure, OSError) and failure.errno not in NO_ROOM):
             raise
-        raise WrongUsage(f"{error.filename or data}: {error.strerror}: make room, then start again") from error
-    except StorageFailure as failure:
-        if not served:
-            raise WrongUsage(f"{failure}. Make room, then start again") from failure
         Screen(sys.stderr).say(f"The next start checks the logs: they could not be closed in order. {failure}")
-        return served[0]
+    return code
 
 
 def _planned(plan: Path | None, story: str | None) -> Any:

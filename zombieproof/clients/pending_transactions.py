@@ -17,8 +17,8 @@ from pathlib import Path
 from struct import Struct
 from typing import IO
 
-from zombieproof.formats.batches import Batch, size_of
-from zombieproof.formats.encoding import read_batch, write_batch
+from zombieproof.formats.batches import Batch
+from zombieproof.formats.encoding import read_batch, size_of, write_batch
 from zombieproof.formats.topics import TopicPartition
 
 HEAD = Struct(">qi")

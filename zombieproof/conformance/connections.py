@@ -14,6 +14,7 @@ from zombieproof.conformance.subject import Authenticated, Closed, Credentials
 from zombieproof.messages.refusals import refusal
 from zombieproof.messages.registry import api_of
 from zombieproof.model.access import AclOperation, PatternType, Permission, ResourceType
+from zombieproof.model.api_versions import understood_versions
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 
 PASSWORD: Final = "right"  # noqa: S105  # nobody is kept out by it: recorded users have to have one
@@ -26,17 +27,17 @@ APIS: Mapping[str, int] = {
     "SaslAuthenticate": ApiKey.SASL_AUTHENTICATE,
     "SaslToken": NONE,
 }
-VERSIONS: Mapping[str, range] = {
-    "ApiVersions": range(5),
-    "SaslHandshake": range(2),
-    "SaslAuthenticate": range(3),
-    "SaslToken": range(1),
-}
-"""Those that every recorded broker understood."""
 
 RESOURCES: Mapping[str, ResourceType] = {
     "".join(word.capitalize() for word in each.name.split("_")): each for each in ResourceType
 }
+
+
+def understands(kafka: str, credentials: Credentials) -> bool:
+    """Whether a broker of a release understands the version; a token without a header has none."""
+    api = APIS[credentials.api]
+    versions = range(1) if api == NONE else understood_versions(kafka, ApiKey(api))
+    return versions is not None and credentials.version in versions
 
 
 def access_of(recorded: Recorded) -> AccessList | None:
@@ -53,10 +54,13 @@ def access_of(recorded: Recorded) -> AccessList | None:
 
 
 class Connections:
-    """The connections of one sequence, by the names that it gives them. One that was closed is opened anew."""
+    """The connections of one sequence to brokers of a release, by the names that it gives them.
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    One that was closed is opened anew.
+    """
+
+    def __init__(self, kafka: str, journal: Journal) -> None:
+        self._kafka, self._journal = kafka, journal
         self._sessions: dict[str, Session] = {}
 
     def _session(self, name: str) -> Session:
@@ -74,7 +78,7 @@ class Connections:
         session, api = self._session(name), credentials.api
         if session.is_closed:
             return self._closed(name)
-        is_understood = credentials.version in VERSIONS[api]
+        is_understood = understands(self._kafka, credentials)
         said = Said(APIS[api], credentials.version, is_understood, True, credentials.mechanism, credentials.token)
         told = session.arrives(said)
         if told.passes:

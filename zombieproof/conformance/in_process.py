@@ -174,7 +174,7 @@ class InProcess:
         )
         self.cluster.settle()
         self._principal: Principal | None = None
-        self._sessions = Connections(self._journal)
+        self._sessions = Connections(sequence.kafka, self._journal)
         self._down: list[tuple[int, bool]] = []
         self._begun: dict[str, Exchange] = {}
         self._holders: dict[Role, list[int]] = {}

@@ -12,7 +12,7 @@ from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Answer, Exchange, Request
 from zombieproof.broker.embedded import IN_MEMORY, TICK_MS, Done, Unsynced
-from zombieproof.conformance.connections import APIS, PASSWORD, USERS, VERSIONS
+from zombieproof.conformance.connections import APIS, PASSWORD, USERS, understands
 from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.subject import (
@@ -102,6 +102,7 @@ class OverWire(InProcess):
         self._server = Server(Hosted(self.cluster), security=OPEN if recorded.sequence.security is None else plain)
         self._background = Background(self._server)
         metadata = self.cluster.metadata
+        self._kafka = recorded.sequence.kafka
         self._names = SymbolNames(TopicNames(metadata.topic_ids, metadata.topic_names))
         self._connections: dict[tuple[int, Sender], Asking] = {}
         self._sender = NOBODY
@@ -134,7 +135,7 @@ class OverWire(InProcess):
     def _told(self, asking: Asking, credentials: Credentials) -> Authenticated | Closed:
         try:
             self._deliver(asking, _frame_of(credentials))
-            return _authenticated(credentials, asking.receive_frame(waits=False))
+            return _authenticated(credentials, asking.receive_frame(waits=False), understands(self._kafka, credentials))
         except ConnectionError:
             return Closed()
 
@@ -214,11 +215,12 @@ def _frame_of(credentials: Credentials) -> bytes:
     return frame_of(ApiKey(api), version, values, 1, CLIENT_ID)
 
 
-def _authenticated(credentials: Credentials, frame: bytes) -> Authenticated:
+def _authenticated(credentials: Credentials, frame: bytes, is_understood: bool) -> Authenticated:
+    """What is told in a frame; a version that the broker does not understand is answered in version 0."""
     api, version = APIS[credentials.api], credentials.version
     if api == NONE:
         return Authenticated(int(Error.NONE), token=frame)
-    answer = entity_in(frame, ApiKey(api), version if version in VERSIONS[credentials.api] else 0)
+    answer = entity_in(frame, ApiKey(api), version if is_understood else 0)
     return Authenticated(
         plain(answer.error_code),
         getattr(answer, "mechanisms", ()),

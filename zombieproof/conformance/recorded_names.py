@@ -27,6 +27,8 @@ _NAMES: Mapping[str, str] = {
     "txn_start_offset": "txn_start",
 }
 _NAMES_IN: Mapping[Field, str] = {
+    (g.OffsetsCommitted, "rows"): "partitions",
+    (g.TxnOffsetsCommitted, "rows"): "partitions",
     (p.Fetched, "log_start_offset"): "log_start",
     (t.TransactionDescription, "start_ms"): "started",
 }
@@ -97,6 +99,7 @@ AS_LISTS: frozenset[type] = frozenset(
         p.ListedOffset,
         g.OffsetToCommit,
         g.PlainOffsetToCommit,
+        g.OffsetCommitted,
         g.OffsetFetched,
         g.Leaver,
         g.LeaverLeft,

@@ -63,6 +63,8 @@ class _Writer:
         if isinstance(value, dict):
             return [self._row(key, value[key]) for key in sorted(value)]
         if field.entity == Entity.PARTITION and value is not None:
+            if record_in(field.kind) is not None:
+                return [self._row(row.partition, row) for row in sorted(value, key=lambda row: row.partition)]
             return [self._row(partition) for partition in sorted(value)]
         if isinstance(value, tuple):
             return [self._record(row, place) if is_record(type(row)) else row for row in value]

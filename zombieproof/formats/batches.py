@@ -246,12 +246,3 @@ class DataHeader(BatchHeader):
     def last_sequence(self) -> int:
         """The sequence of the last record, wrapped behind the largest; NONE where the batch has no sequences."""
         return add_to_sequence(self.base_sequence, self.last_offset_delta)
-
-
-def size_of(batch: Batch) -> int:
-    """How many bytes a batch is: as it came, or about as many as it would be; typed records count as nothing."""
-    if batch.encoded is not None:
-        return len(batch.encoded.data)
-    parts = (part for record in batch.records for part in (record.key, record.value) if isinstance(part, bytes))
-    headers = (len(key) + len(value or b"") for record in batch.records for key, value in record.headers)
-    return sum(map(len, parts)) + sum(headers)

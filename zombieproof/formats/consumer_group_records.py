@@ -13,7 +13,7 @@ from zombieproof.formats.batches import ConsumerMemberValue, GroupValue, Record
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.primitives import Fields
 from zombieproof.formats.schema import Array, Field, Message, Schema, Struct, read_message, write_message
-from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.topics import TopicPartition, UnnamedTopic
 from zombieproof.model.vocabulary import NONE
 
 NEVER_FLEXIBLE = 1 << 15
@@ -142,7 +142,8 @@ def write_record(record: GroupRecord) -> Record:
 def records_of(group: str, value: GroupValue, topic_ids: Mapping[str, UUID]) -> tuple[Record, ...]:
     """The records that tell of `group` what `value` tells: of the group, its assignment, and each member.
 
-    A partition stands in the log under the id of its topic. When a regular expression was read is not told.
+    A partition stands in the log under the id of its topic, also of one that was deleted. When a regular expression was
+    read is not told.
 
     Raises:
         Unwritable: a field does not fit into its bytes.
@@ -194,7 +195,8 @@ def _record(kind: GroupRecordType, key: tuple[str, ...], value: Struct) -> Recor
 def _owned(partitions: Iterable[tuple[TopicPartition, int]], topic_ids: Mapping[str, UUID]) -> list[Struct]:
     by_topic: dict[str, Struct] = {}
     for (topic, number), epoch in partitions:
-        fresh: Struct = {"TopicId": topic_ids[topic], "Partitions": [], "AssignmentEpochs": []}
+        topic_id = topic.id if isinstance(topic, UnnamedTopic) else topic_ids[topic]
+        fresh: Struct = {"TopicId": topic_id, "Partitions": [], "AssignmentEpochs": []}
         entry = by_topic.setdefault(topic, fresh)
         entry["Partitions"].append(number)
         entry["AssignmentEpochs"].append(epoch)
@@ -219,7 +221,7 @@ def groups_of(records: Iterable[GroupRecord], topic_names: Mapping[UUID, str]) -
     """What records in their order tell of each consumer group: later ones count, tombstones take back.
 
     Raises:
-        Undecodable: a partition is of a topic whose id has no name, or its epochs are not as many as its partitions.
+        Undecodable: the epochs of a topic's partitions are not as many as the partitions.
     """
     groups: dict[str, _Group] = {}
     for record in records:
@@ -280,12 +282,14 @@ def _take_of_member(member: _Member, kind: GroupRecordType, value: Struct, topic
 def _partitions(
     assigned: Iterable[Struct], member_epoch: int, topic_names: Mapping[UUID, str]
 ) -> Iterable[tuple[TopicPartition, int]]:
-    """Each partition with the epoch in which it was assigned; up to Kafka 4.2 that was not told."""
+    """Each partition with the epoch in which it was assigned; up to Kafka 4.2 that was not told.
+
+    A member may still have partitions of a topic that was deleted.
+    """
     for topic in assigned:
-        name, numbers = topic_names.get(topic["TopicId"]), topic["Partitions"]
+        topic_id, numbers = topic["TopicId"], topic["Partitions"]
+        name = topic_names.get(topic_id) or UnnamedTopic.of(topic_id)
         epochs = topic.get("AssignmentEpochs") or [member_epoch] * len(numbers)
-        if name is None:
-            raise Undecodable(f"a partition is of topic {topic['TopicId']}, and no topic has that id")
         if len(epochs) != len(numbers):
             raise Undecodable(f"{len(numbers)} partitions have {len(epochs)} assignment epochs")
         yield from (((name, number), epoch) for number, epoch in zip(numbers, epochs, strict=True))

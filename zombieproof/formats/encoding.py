@@ -164,6 +164,15 @@ def write_batch(batch: Batch, versions: ValueVersions = KAFKA_4_3) -> bytes:
     return encode(_header(batch, base_ms), stored)
 
 
+def size_of(batch: Batch) -> int:
+    """How many bytes a batch takes on disk and in a response."""
+    if batch.encoded is not None:
+        return len(batch.encoded.data)
+    if batch.marker is not None and not batch.control_records:
+        return SIZE_OF_MARKER
+    return len(write_batch(batch))
+
+
 def packed_batch(batch: Batch, packed: bytes, count: int, base_timestamp_ms: int) -> Batch:
     """`batch` with `count` records of applications that are encoded, and packed by its codec, as `packed`.
 
@@ -219,3 +228,7 @@ def _header(batch: Batch, base_timestamp_ms: int) -> BatchHeader:
         base_sequence=batch.base_sequence,
         record_count=0,
     )
+
+
+SIZE_OF_MARKER = len(write_batch(Batch(0, 0, transactional=True, marker=Marker(committed=True, coordinator_epoch=0))))
+"""The size of a control batch that ends a transaction: nothing in it varies in length."""

@@ -1,6 +1,8 @@
 """Topic partitions, and the topics that Kafka keeps for itself."""
 
 import re
+from typing import Self
+from uuid import UUID
 
 TRANSACTION_STATE = "__transaction_state"
 CONSUMER_OFFSETS = "__consumer_offsets"
@@ -9,6 +11,26 @@ CLUSTER_METADATA = "__cluster_metadata"
 INTERNAL_TOPICS = frozenset({TRANSACTION_STATE, CONSUMER_OFFSETS})
 
 TopicPartition = tuple[str, int]
+
+
+class UnnamedTopic(str):
+    """A topic of which only the id is known: it was deleted, or never existed. Written as "?" and the id.
+
+    It has a class of its own because a client may send any string as a name, also one that begins with "?".
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, topic_id: UUID) -> Self:
+        """The topic with this id."""
+        return cls(f"?{topic_id}")
+
+    @property
+    def id(self) -> UUID:
+        """Its id."""
+        return UUID(self[1:])
+
 
 LONGEST_NAME = 249
 """A folder is called after topic and partition, and most file systems allow 255 bytes."""

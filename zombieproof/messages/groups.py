@@ -19,6 +19,7 @@ from zombieproof.messages.group_names import ClientHost, ClientId, GenerationId,
 from zombieproof.messages.offsets import (
     OFFSETS_BY_ID_SINCE,
     OffsetCommit,
+    OffsetCommitted,
     OffsetDelete,
     OffsetFetch,
     OffsetFetchAnswer,
@@ -28,6 +29,7 @@ from zombieproof.messages.offsets import (
     OffsetToCommit,
     PlainOffsetToCommit,
     TxnOffsetCommit,
+    TxnOffsetsCommitted,
 )
 from zombieproof.messages.schema import Entity, Pairs, Wire
 from zombieproof.messages.transactions import ErrorCode
@@ -67,6 +69,7 @@ __all__ = [
     "MemberAssignment",
     "MemberId",
     "OffsetCommit",
+    "OffsetCommitted",
     "OffsetDelete",
     "OffsetFetch",
     "OffsetFetchAnswer",
@@ -78,6 +81,7 @@ __all__ = [
     "SyncGroup",
     "SyncGroupAnswer",
     "TxnOffsetCommit",
+    "TxnOffsetsCommitted",
 ]
 
 
@@ -227,7 +231,7 @@ class GroupError:
 
 @dataclass(frozen=True, slots=True)
 class DeleteGroups:
-    """API key 42, versions 0 to 2."""
+    """API key 42, versions 0 to 3."""
 
     version: int
     groups: Annotated[tuple[str, ...], Wire("GroupsNames", entity=Entity.GROUP)]
@@ -235,7 +239,7 @@ class DeleteGroups:
 
 @dataclass(frozen=True, slots=True)
 class GroupsDeleted:
-    """The error of each group."""
+    """The error of each group. Version 3 has a message for errors that no broker here answers: it stays null."""
 
     groups: Annotated[dict[str, int], Pairs("Results", key="GroupId", entity=Entity.GROUP)]
 
@@ -274,6 +278,7 @@ GroupRequest = (
 )
 GroupAnswer = (
     OffsetsCommitted
+    | TxnOffsetsCommitted
     | OffsetFetchAnswer
     | OffsetsDeleted
     | GroupsDeleted

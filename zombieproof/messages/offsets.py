@@ -1,7 +1,8 @@
 """Requests about the offsets of groups, and their answers. Source: reference §4, §7.5; KIP-447, KIP-848."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Self
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.group_names import GroupId, MemberId
@@ -11,7 +12,9 @@ from zombieproof.messages.transactions import ErrorCode, ProducerEpoch, Producer
 from zombieproof.model.vocabulary import NONE
 
 OFFSETS_BY_ID_SINCE = 10
-"""OffsetCommit and OffsetFetch name topics by their ids from here on."""
+"""OffsetCommit and OffsetFetch name topics by id from this version on."""
+TXN_OFFSETS_BY_ID_SINCE = 6
+"""TxnOffsetCommit names topics by id from this version on (KIP-1319)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +36,23 @@ class OffsetToCommit(PlainOffsetToCommit):
 
 @dataclass(frozen=True, slots=True)
 class TxnOffsetCommit:
-    """API key 28, versions 0-5; generation -1, member "" and instance None: not given."""
+    """API key 28, versions 0-6; generation -1, member "" and instance None: not given.
+
+    `unknown_topic_ids` are topics that version 6 named by an id of no topic.
+    """
 
     version: int
     transactional_id: TransactionalId
     group: GroupId
     producer_id: ProducerId
     producer_epoch: ProducerEpoch
-    offsets: Annotated[tuple[OffsetToCommit, ...], Rows("Topics")]
-    generation: Annotated[int, Wire("GenerationId", since=3)] = NONE
+    offsets: Annotated[tuple[OffsetToCommit, ...], Rows("Topics", ids_since=TXN_OFFSETS_BY_ID_SINCE)]
+    generation: Annotated[
+        int, Wire("GenerationId", since=3, until=5), Wire("GenerationIdOrMemberEpoch", since=TXN_OFFSETS_BY_ID_SINCE)
+    ] = NONE
     member: Annotated[str, Wire("MemberId", since=3, entity=Entity.MEMBER)] = ""
     instance: Annotated[str | None, Wire("GroupInstanceId", since=3)] = None
+    unknown_topic_ids: UnknownTopicIds = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +73,41 @@ class OffsetCommit:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetsCommitted:
-    """The error of each partition: the answer of both commits."""
+class OffsetCommitted:
+    """The error of one row of a commit."""
 
-    errors: Annotated[dict[TopicPartition, int], Rows("Topics", values=("ErrorCode",), ids_since=OFFSETS_BY_ID_SINCE)]
+    partition: Annotated[TopicPartition, Ours("the row that the error stands in")]
+    error: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsCommitted:
+    """The answer of both commits, of OffsetCommit as it stands here: a row for each row of the request.
+
+    A partition has two rows if the request had it twice.
+    """
+
+    rows: Annotated[tuple[OffsetCommitted, ...], Rows("Topics", ids_since=OFFSETS_BY_ID_SINCE)]
+
+    @classmethod
+    def of(cls, errors: Mapping[TopicPartition, int]) -> Self:
+        """The answer that says these errors, each partition once."""
+        return cls(tuple(OffsetCommitted(partition, error) for partition, error in errors.items()))
+
+    @property
+    def errors(self) -> dict[TopicPartition, int]:
+        """The error of each partition: the first that is one, if it has several rows."""
+        found: dict[TopicPartition, int] = {}
+        for row in self.rows:
+            found[row.partition] = found.get(row.partition, 0) or row.error
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TxnOffsetsCommitted(OffsetsCommitted):
+    """The same for TxnOffsetCommit, which names topics by id in other versions."""
+
+    rows: Annotated[tuple[OffsetCommitted, ...], Rows("Topics", ids_since=TXN_OFFSETS_BY_ID_SINCE)]
 
 
 @dataclass(frozen=True, slots=True)

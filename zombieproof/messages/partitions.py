@@ -1,6 +1,6 @@
 """Requests to a partition leader, and their answers. Source: reference §3, §6, §7.5."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from zombieproof.formats.batches import Batch
@@ -162,6 +162,7 @@ class Fetched:
     batches: Annotated[tuple[Batch, ...], Wire("Records")] = ()
     diverging_epoch: Annotated[int, Wire("DivergingEpoch.Epoch", since=12)] = NONE
     diverging_end_offset: Annotated[int, Wire("DivergingEpoch.EndOffset", since=12)] = NONE
+    read_bytes: Annotated[int, Ours("what counts towards min.bytes")] = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,11 @@ class RowsOf(NamedTuple):
     asked: str
     answer: type
     told: str
-    row: Callable[[int], Any]
+    row: Callable[[Key, int], Any]
     error: str = ""
     """The error of the whole answer, where it has one; rows are then only told where it is NONE."""
+    repeats: bool = False
+    """Whether what stands in a request twice has two rows, which then name what they are about."""
 
     def keys(self, request: Any) -> list[Key]:
         """What has a row, in the order of the request."""
@@ -42,33 +44,43 @@ class RowsOf(NamedTuple):
         left = tuple(each for each in asked if _key(each) in wanted)
         return replace(request, **{self.asked: left})
 
-    def answered(self, rows: Mapping[Key, Any]) -> Any:
+    def rows_of(self, answer: Any) -> Iterable[tuple[Key, Any]]:
+        """The rows of an answer, each with what it is about."""
+        told = getattr(answer, self.told)
+        return told.items() if isinstance(told, dict) else [(_key(row), row) for row in told]
+
+    def answered(self, rows: Iterable[tuple[Key, Any]]) -> Any:
         """An answer of these rows."""
-        return self.answer(**({self.error: 0} if self.error else {}), **{self.told: dict(rows)})
+        told = tuple(row for _, row in rows) if self.repeats else dict(rows)
+        return self.answer(**({self.error: 0} if self.error else {}), **{self.told: told})
 
 
 def _key(asked: Any) -> Key:
-    return asked.partition if isinstance(asked, g.OffsetToCommit | g.PlainOffsetToCommit) else asked
+    return asked.partition if isinstance(asked, g.PlainOffsetToCommit | g.OffsetCommitted) else asked
 
 
-def _error(error: int) -> int:
+def _error(_: Key, error: int) -> int:
     return int(error)
 
 
+def _row(kind: Callable[[int], Any]) -> Callable[[Key, int], Any]:
+    return lambda _, error: kind(error)
+
+
 ROWS: Mapping[type, RowsOf] = {
-    p.Produce: RowsOf("partitions", p.ProduceAnswer, "partitions", p.Produced),
-    p.Fetch: RowsOf("partitions", p.FetchAnswer, "partitions", lambda error: p.Fetched(error, aborted=())),
-    p.ListOffsets: RowsOf("partitions", p.ListOffsetsAnswer, "partitions", p.ListedOffset),
+    p.Produce: RowsOf("partitions", p.ProduceAnswer, "partitions", _row(p.Produced)),
+    p.Fetch: RowsOf("partitions", p.FetchAnswer, "partitions", lambda _, error: p.Fetched(error, aborted=())),
+    p.ListOffsets: RowsOf("partitions", p.ListOffsetsAnswer, "partitions", _row(p.ListedOffset)),
     p.DescribeTopics: RowsOf("topics", p.TopicsDescribed, "topics", _error),
-    p.DescribeProducers: RowsOf("partitions", p.DescribeProducersAnswer, "partitions", p.ProducersDescribed),
-    p.DeleteRecords: RowsOf("partitions", p.RecordsDeleted, "partitions", lambda error: (NONE, error)),
+    p.DescribeProducers: RowsOf("partitions", p.DescribeProducersAnswer, "partitions", _row(p.ProducersDescribed)),
+    p.DeleteRecords: RowsOf("partitions", p.RecordsDeleted, "partitions", lambda _, error: (NONE, error)),
     p.DeleteTopics: RowsOf("topics", p.TopicsDeleted, "topics", _error),
-    g.OffsetCommit: RowsOf("offsets", g.OffsetsCommitted, "errors", _error),
-    g.TxnOffsetCommit: RowsOf("offsets", g.OffsetsCommitted, "errors", _error),
-    g.OffsetFetch: RowsOf("partitions", g.OffsetFetchAnswer, "partitions", g.OffsetFetched, "error"),
+    g.OffsetCommit: RowsOf("offsets", g.OffsetsCommitted, "rows", g.OffsetCommitted, repeats=True),
+    g.TxnOffsetCommit: RowsOf("offsets", g.TxnOffsetsCommitted, "rows", g.OffsetCommitted, repeats=True),
+    g.OffsetFetch: RowsOf("partitions", g.OffsetFetchAnswer, "partitions", _row(g.OffsetFetched), "error"),
     g.OffsetDelete: RowsOf("partitions", g.OffsetsDeleted, "errors", _error, "error"),
     g.DeleteGroups: RowsOf("groups", g.GroupsDeleted, "groups", _error),
-    p.OffsetForLeaderEpoch: RowsOf("partitions", p.OffsetForLeaderEpochAnswer, "partitions", p.EpochEnd),
+    p.OffsetForLeaderEpoch: RowsOf("partitions", p.OffsetForLeaderEpochAnswer, "partitions", _row(p.EpochEnd)),
 }
 """Requests with a row for each of what they name, in one field of the request and one of the answer."""
 
@@ -133,7 +145,7 @@ def refusal(request: Any, error: int) -> Any:
         return whole(int(error))
     rows = ROWS.get(type(request))
     if rows is not None:
-        return rows.answered({key: rows.row(int(error)) for key in rows.keys(request)})
+        return rows.answered((key, rows.row(key, int(error))) for key in rows.keys(request))
     listed = LISTS.get(type(request))
     if listed is not None:
         return listed.answered(listed.row(name, int(error)) for name in listed.keys(request))

@@ -120,7 +120,7 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
         "2.8": (0, 4),
         "4.0": (2, 4),
     },
-    ApiKey.API_VERSIONS: {"0.11.0": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.9": (0, 4)},
+    ApiKey.API_VERSIONS: {"0.11.0": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.9": (0, 4), "4.4": (0, 5)},
     ApiKey.CREATE_TOPICS: {
         "0.11.0": (0, 2),
         "2.0": (0, 3),
@@ -153,7 +153,7 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
     ApiKey.ALTER_CONFIGS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.8": (0, 2)},
     ApiKey.CREATE_PARTITIONS: {"1.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "2.7": (0, 3)},
     ApiKey.INCREMENTAL_ALTER_CONFIGS: {"2.3": (0, 0), "2.4": (0, 1)},
-    ApiKey.DELETE_GROUPS: {"1.1": (0, 0), "2.0": (0, 1), "2.4": (0, 2)},
+    ApiKey.DELETE_GROUPS: {"1.1": (0, 0), "2.0": (0, 1), "2.4": (0, 2), "4.4": (0, 3)},
     ApiKey.OFFSET_DELETE: {"2.4": (0, 0)},
     ApiKey.ALTER_REPLICA_LOG_DIRS: {"1.0": (0, 0), "2.0": (0, 1), "2.8": (0, 2), "4.0": (1, 2)},
     ApiKey.DESCRIBE_LOG_DIRS: {

@@ -183,6 +183,12 @@ CATALOGUE: tuple[Guarantee, ...] = (
         "who_was_passed_takes_the_position_back",
         live=False,
     ),
+    _of_states(
+        p.offsets_of_a_commit_outlive_an_earlier_deletion,
+        "KIP-98; bugs.md B80, OffsetAtomicity",
+        "a_deletion_discards_what_is_committed_later",
+        live=False,
+    ),
     _of_states(f.memory_is_the_fold_of_the_log, "reference §3.7", "a_new_leader_knows_nothing"),
     _of_states(
         f.sequences_in_memory_are_the_fold_of_their_log,
@@ -263,6 +269,11 @@ CATALOGUE: tuple[Guarantee, ...] = (
     ),
     _leads_to(g.the_last_stable_offset_advances, "KIP-664; bugs.md LSOProgress", "readers_wait_for_ever"),
     _leads_to(g.a_producer_is_never_stuck, "bugs.md LivenessOfProducer", "a_producer_waits_for_ever"),
+    _leads_to(
+        g.every_request_is_answered,
+        "bugs.md B79, LivenessOfProducer",
+        "a_recreated_topic_is_asked_for_by_its_old_id",
+    ),
     _leads_to(g.somebody_gets_through, "bugs.md LivenessOfInit", "two_instances_fence_each_other_for_ever"),
     # ---- sometimes, in states
     _witness(w.a_transaction_commits),
@@ -283,6 +294,7 @@ CATALOGUE: tuple[Guarantee, ...] = (
     _witness(w.offsets_are_committed),
     _witness(w.offsets_are_pending_across_a_rebalance),
     _witness(w.a_position_is_committed_beside_one_that_waits),
+    _witness(w.offsets_are_deleted),
     _witness(w.the_producer_id_rotates),
     _witness(w.a_guard_is_out_while_a_marker_arrives),
     _witness(w.a_reader_skips_and_delivers),

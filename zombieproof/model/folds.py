@@ -97,10 +97,15 @@ def _holds_offsets(partition: State) -> bool:
 
 
 def _last_offset_record(partition: State, producer_id: int, outcome: int) -> int:
-    """The place of the last offset record of a producer id (NONE: of anybody) that has this fate; NONE: nowhere."""
+    """The place of the last offset record of a producer id (NONE: of anybody) that has this fate; NONE: nowhere.
+
+    A tombstone deletes every offset before it, pending ones too, as when the log is loaded (since 4.0).
+    """
     last = NONE
     for offset in range(partition.end):
         record = partition.log[offset]
+        if record.kind == LogEntry.TOMBSTONE:
+            last = NONE
         of_offsets = record.kind in (LogEntry.OFFSET, LogEntry.PLAIN_OFFSET)
         asked_for = of_offsets and producer_id in (NONE, record.producer_id)
         if asked_for and fate(partition, offset) == outcome:

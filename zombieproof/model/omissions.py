@@ -122,13 +122,10 @@ OMISSIONS: Final = (
     Omission(
         MODEL,
         "topic ids (KIP-516, KIP-1319)",
-        "a partition is a bit of a mask; how a request names it makes no difference to any rule",
+        "a partition is a bit of a mask; how a request names it matters to one rule only, `commit_by_topic_id`",
         "Produce 13, Fetch 13, OffsetCommit and OffsetFetch 10, TxnOffsetCommit 6, Metadata 10",
-        "UNKNOWN_TOPIC_ID is answered where a host says that an id is of no topic; there is no TxnOffsetCommit 6",
-        (
-            Absent(Sort.FIELD, "topic_ids", f"{_MESSAGES}.partitions.Produce"),
-            Absent(Sort.FIELD, "unknown_topic_ids", f"{_MESSAGES}.groups.TxnOffsetCommit"),
-        ),
+        "UNKNOWN_TOPIC_ID is answered where a host says that an id is of no topic",
+        (Absent(Sort.FIELD, "topic_ids", f"{_MESSAGES}.partitions.Produce"),),
     ),
     Omission(
         CHECKER,
@@ -218,7 +215,7 @@ OMISSIONS: Final = (
         CHECKER,
         "a topic that is deleted and made anew: another log under the same name",
         "each partition of a scenario has one log, by which promises are judged; that a producer takes it for another "
-        "one is there (`--bounds forgotten_partitions=1`)",
+        "one is there (`--bounds forgotten_partitions=1`), and an input topic whose offsets go with it (`recreations`)",
         "KIP-516; ReplicaManager.stopReplicas",
         "what was acknowledged and goes with a topic is not judged, nor are offsets that outlive it",
         (Absent(Sort.FIELD, "topic_id", f"{_STATE}.Partition"),),

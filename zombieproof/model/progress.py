@@ -52,6 +52,14 @@ def a_producer_is_never_stuck(state: State) -> bool:
     return True
 
 
+def every_request_is_answered(state: State) -> bool:
+    """Every request and every marker gets its final answer some time: no request is repeated without end."""
+    for message in state.messages:
+        if message.live:
+            return False
+    return True
+
+
 def somebody_gets_through(state: State) -> bool:
     """Of the producers that share a transactional id one gets a transaction to its end some time."""
     for facts in state.ghost.labels:

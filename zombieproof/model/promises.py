@@ -290,6 +290,27 @@ def a_committed_position_never_goes_back(state: State) -> bool:
     return True
 
 
+def offsets_of_a_commit_outlive_an_earlier_deletion(state: State) -> bool:
+    """A group that is deleted before a transaction is decided has the transaction's offsets once it is committed."""
+    for partition in state.partitions:
+        for offset in range(partition.end):
+            if partition.log[offset].kind != LogEntry.OFFSET or fate(partition, offset) != Outcome.COMMIT:
+                continue
+            if not _is_deleted_after_its_decision(partition, offset) and state.group.committed.record_offset < offset:
+                return False
+    return True
+
+
+def _is_deleted_after_its_decision(partition: State, offset: int) -> bool:
+    """Whether a tombstone follows that knows the transaction of this record as decided: then it was to go."""
+    label = partition.log[offset].label
+    for i in range(offset + 1, partition.end):
+        later = partition.log[i]
+        if later.kind == LogEntry.TOMBSTONE and (later.value >> (label - 1)) & 1 == 1:
+            return True
+    return False
+
+
 def no_two_live_producers_share_an_identity(state: State) -> bool:
     """Two instances never hold the same producer id and epoch."""
     for a in range(len(state.clients)):

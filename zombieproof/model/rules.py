@@ -464,6 +464,19 @@ class Rules:
         source="seen: not on 3.9.1, but on 4.3.1",
         row="O9",
     )
+    full_group_keeps_static_place: int = switch(
+        "a static member takes its place in a full group of the consumer protocol under another member id",
+        since="4.4",
+        source="seen: not on 4.3.1, but on 4.4.0",
+        row="§4.1",
+    )
+    emptied_group_assigns_at_once: int = switch(
+        "the first member of a consumer group that was emptied is assigned at once; before, only when the assignment "
+        "interval was over",
+        since="4.4",
+        source="seen: not on 4.3.1, but on 4.4.0",
+        row="§4.1",
+    )
     unknown_producer_id: int = switch(
         "a batch of an unknown producer that does not begin with sequence 0 is UNKNOWN_PRODUCER_ID",
         since="1.0",
@@ -478,6 +491,46 @@ class Rules:
         until="2.4",
         source="KAFKA-7298",
         row="S5",
+        newest=0,
+    )
+    late_commit_is_fenced: int = switch(
+        "EndTxn that commits after the coordinator has aborted is PRODUCER_FENCED; before, INVALID_TXN_STATE",
+        since="",
+        source="KAFKA-20785",
+        row="T8",
+    )
+    persist_last_epoch: int = switch(
+        "the previous producer epoch survives a coordinator failover, so that a repeated InitProducerId is recognised",
+        since="",
+        source="B81; KAFKA-20357",
+        row="§2.2, I11E",
+        newest=0,
+    )
+    marker_keeps_newer_guard: int = switch(
+        "a marker of an older epoch leaves the verification guard of a newer epoch in place",
+        since="",
+        source="B82",
+        row="§3.4 step 8",
+        newest=0,
+    )
+    deletion_waits_for_offsets: int = switch(
+        "DeleteGroups is refused while offsets of an open transaction are pending in the group",
+        since="",
+        source="B80",
+        row="§4.2",
+        newest=0,
+    )
+    commit_by_topic_id: int = switch(
+        "a producer names topics by id when it commits offsets in a transaction",
+        since="4.4",
+        source="KIP-1319",
+        row="§4.1",
+    )
+    retry_looks_topic_ids_up: int = switch(
+        "a repeated TxnOffsetCommit takes its topic ids from the metadata; before, those of its first attempt",
+        since="",
+        source="B79",
+        row="§5.5",
         newest=0,
     )
     kip939: int = switch(

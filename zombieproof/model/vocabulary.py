@@ -106,6 +106,7 @@ class Error(IntEnum):
     UNSUPPORTED_ENDPOINT_TYPE = 115
     TRANSACTION_ABORTABLE = 120
     INVALID_REGULAR_EXPRESSION = 128
+    REBOOTSTRAP_REQUIRED = 129
 
 
 class ApiKey(IntEnum):
@@ -422,7 +423,10 @@ class SequenceRepair(IntEnum):
 
 
 class LogEntry(IntEnum):
-    """What a batch in a partition log is: data, an offset commit, both transactional or plain, or a marker."""
+    """What a batch in a partition log is: data, an offset commit, both transactional or plain, or a marker.
+
+    TOMBSTONE deletes all offsets of a group.
+    """
 
     NOTHING = 0
     DATA = 1
@@ -431,6 +435,7 @@ class LogEntry(IntEnum):
     COMMIT = 4
     ABORT = 5
     PLAIN_OFFSET = 6
+    TOMBSTONE = 7
 
 
 class Outcome(IntEnum):

@@ -172,6 +172,15 @@ def a_position_is_committed_beside_one_that_waits(state: State) -> bool:
     return False
 
 
+def offsets_are_deleted(state: State) -> bool:
+    """The offsets of a group are deleted."""
+    for partition in state.partitions:
+        for offset in range(partition.end):
+            if partition.log[offset].kind == LogEntry.TOMBSTONE:
+                return True
+    return False
+
+
 def offsets_are_pending_across_a_rebalance(state: State) -> bool:
     """The input partition changes hands while offsets of its first owner are pending."""
     if state.group.generation == 0:

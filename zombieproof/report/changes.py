@@ -77,7 +77,7 @@ def _appended(before: State, after: State) -> Iterator[str]:
 def _out_of_order(partition: Partition, offset: int) -> Iterator[str]:
     """What the records before say against this one."""
     record = partition.log[offset]
-    if record.kind == LogEntry.PLAIN_OFFSET:
+    if record.kind in (LogEntry.PLAIN_OFFSET, LogEntry.TOMBSTONE):
         return
     ours = [other for other in partition.log[:offset] if other.producer_id == record.producer_id]
     epoch = max((other.producer_epoch for other in ours), default=NONE)

@@ -56,6 +56,8 @@ def open_data(run: Run) -> list[dict[str, Any]]:
             "bounds": dict(each.bounds),
             "steps": each.steps,
             "bug": each.bug or None,
+            "releases": each.releases or None,
+            "without": list(each.without),
             "known": each.known,
         }
         for each in mutants

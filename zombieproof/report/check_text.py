@@ -115,16 +115,24 @@ def show_reduction(screen: Screen, run: Run, reduced: Reduced) -> None:
 
 def show_open(screen: Screen, runs: Sequence[Run]) -> None:
     """Write what the scenarios' own rules break, which is why it is not among the promises that were judged."""
-    places: dict[tuple[str, str, str], list[str]] = {}
+    places: dict[tuple[str, str, str], tuple[Mutant, list[str]]] = {}
     for run in runs:
         for mutant in run.checked.scenario.mutants if run.checked.is_pinned else ():
             if mutant.known:
                 bounds = "".join(f", with {name}={value}" for name, value in mutant.bounds.items())
                 place = f"{run.name} ({plural(mutant.steps, 'step')}{bounds})"
-                places.setdefault((mutant.name, mutant.breaks, mutant.known), []).append(place)
-    for (name, breaks, known), where in places.items():
-        screen.say(f"not kept by these rules: {breaks}, in {', '.join(where)}", "yellow", hang=2)
-        screen.say(f"{known}; --mutant {name} tells the story", indent=2)
+                key = (mutant.name, mutant.breaks, mutant.known)
+                places.setdefault(key, (mutant, []))[1].append(place)
+    for mutant, where in places.values():
+        screen.say(f"{_who_breaks(mutant)}: {mutant.breaks}, in {', '.join(where)}", "yellow", hang=2)
+        screen.say(f"{mutant.known}; --mutant {mutant.name} tells the story", indent=2)
+
+
+def _who_breaks(mutant: Mutant) -> str:
+    """Whose behaviour it is: that of these rules, or that of releases without a rule that would repair it."""
+    if not mutant.without:
+        return "not kept by these rules"
+    return f"known violation of {mutant.releases or 'the newest release'}, without {', '.join(mutant.without)}"
 
 
 # ---------------------------------------------------------------- a violation

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from zombieproof.report.screen import Screen, plural
 from zombieproof.traces.readers.files import plain_name
-from zombieproof.traces.verdict.report import Gap, Judged, JudgedPartition, Judgement, NotJudged, Report
+from zombieproof.traces.readers.timestamps import utc
+from zombieproof.traces.verdict.report import EarlierLog, Gap, Judged, JudgedPartition, Judgement, NotJudged, Report
 
 SHOWN = 4
 SHOWN_GAPS = 20
@@ -82,12 +83,21 @@ def show_judged(screen: Screen, judged: Judged) -> None:
     unshown = [each.partition for each in judged.partitions if each.end_shown_by is None]
     if unshown:
         screen.say(f"nothing shows that these go up to their end: {_first(unshown)}", "dim", hang=2)
+    if judged.earlier_logs:
+        count = sum(each.count for each in judged.earlier_logs)
+        places = _first([_earlier(each) for each in judged.earlier_logs])
+        screen.say(f"of earlier topics of the same names, not expected now: {count:,} ({places})", "dim", hang=2)
     names: dict[str, list[str]] = {}
     for each in judged.files_not_read:
         names.setdefault(each.reason, []).append(plain_name(each.file))
     for reason, files in names.items():
         counted = Counter(files)
         screen.say(f"not read: {plural(len(files), 'file')}, {reason} ({_first(list(counted))})", "dim", hang=2)
+
+
+def _earlier(each: EarlierLog) -> str:
+    began = "deleted" if each.present_began_ms is None else f"created again by {utc(each.present_began_ms)}"
+    return f"{each.count:,} on {each.partition}, {began}"
 
 
 def _partition(each: JudgedPartition) -> str:

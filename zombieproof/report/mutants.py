@@ -70,7 +70,7 @@ class Hunt:
             return "as expected"
         if self.is_inconclusive:
             return f"inconclusive: {self.result.why}"
-        if self.mutant.known:
+        if self.mutant.known and not self.mutant.without:
             return self._outcome_of_known()
         if self.promise is None:
             return "survives: every promise holds"

@@ -43,7 +43,9 @@ def _show_mutant(screen: Screen, mutant: Mutant) -> None:
     bug = f" ({mutant.bug})" if mutant.bug else ""
     screen.say(f"{'open' if mutant.known else 'mutant'} {mutant.name}{bug}", "bold", indent=2)
     if mutant.known:
-        screen.say(f"as it is: {mutant.known}", indent=4, hang=4)
+        screen.say(f"{'as it is: ' if not mutant.without else ''}{mutant.known}", indent=4, hang=4)
+    if mutant.releases:
+        screen.say(f"in {mutant.releases}", indent=4, hang=4)
     for rule in mutant.without:
         screen.say(f"without {rule}: {_MEANINGS[rule]}", indent=4, hang=4)
     changes = {**mutant.changes, **mutant.bounds}
@@ -81,6 +83,7 @@ def scenario_data(scenario: Scenario) -> dict[str, Any]:
                 "breaks": mutant.breaks,
                 "steps": mutant.steps,
                 "known": mutant.known or None,
+                "releases": mutant.releases or None,
             }
             for mutant in scenario.mutants
         ],

@@ -44,6 +44,8 @@ def record_words(record: LogRecord) -> str:
     who = identity(record.producer_id, record.producer_epoch)
     if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
         return f"{LogEntry(record.kind).name} marker ({who}, coordinator epoch {record.value})"
+    if record.kind == LogEntry.TOMBSTONE:
+        return "tombstones of the group's offsets"
     if record.kind == LogEntry.PLAIN_OFFSET:
         return f"offset {record.value}, committed beside transactions"
     if record.kind == LogEntry.OFFSET:

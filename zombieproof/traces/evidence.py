@@ -350,6 +350,22 @@ class TopicIdentity:
     topic_id: str
 
 
+@dataclass(slots=True)
+class TopicLife:
+    """One topic of a name, from its creation to its deletion, as the cluster's metadata or an operator's calls say.
+
+    Times are in milliseconds, None where they are not known: a topic without `removed_ms` exists. `topic_id` is ""
+    where the source has none, `partitions` holds when each partition was created (empty: not known).
+    """
+
+    topic: str
+    topic_id: str
+    created_ms: int | None
+    source: str
+    removed_ms: int | None = None
+    partitions: dict[int, int] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class EpochStart:
     """The earliest entry of a ``leader-epoch-checkpoint``: the log that lies in `folder` begins there or before.
@@ -525,6 +541,7 @@ class Evidence:
     left_out: set[str] = field(default_factory=set)
     disks: list[DiskIdentity] = field(default_factory=list)
     topic_identities: list[TopicIdentity] = field(default_factory=list)
+    topic_lives: list[TopicLife] = field(default_factory=list)
     epoch_starts: list[EpochStart] = field(default_factory=list)
     hosted: list[Hosted] = field(default_factory=list)
     named_offsets: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
@@ -552,3 +569,23 @@ class Evidence:
         for record in self.transaction_states:
             found.setdefault(record.transactional_id, []).append(record)
         return found
+
+    def life_of(self, topic: str) -> TopicLife | None:
+        """The present topic of a name, or the last one if all are deleted; None where no source tells of one."""
+        lives = [life for life in self.topic_lives if life.topic == topic]
+        ids = {each.topic_id for each in self.topic_identities if each.topic == topic}
+        if len(ids) == 1 and any(life.topic_id in ids for life in lives):
+            lives = [life for life in lives if life.topic_id in ids]
+        return lives[-1] if lives else None
+
+    def created_ms(self, place: TopicPartition) -> int | None:
+        """When the partition was created that has this name at present; None where no source tells."""
+        life = self.life_of(place[0])
+        return None if life is None else life.partitions.get(place[1], life.created_ms)
+
+    def is_gone(self, place: TopicPartition) -> bool:
+        """Whether the topic is deleted, or the one that has its name at present has no such partition."""
+        life = self.life_of(place[0])
+        if life is None:
+            return False
+        return life.removed_ms is not None or bool(life.partitions and place[1] not in life.partitions)

@@ -17,7 +17,7 @@ from zombieproof.traces.explaining.relations import relate
 from zombieproof.traces.judging.folded import Examined, Folded, fold
 from zombieproof.traces.judging.gathering.clusters import report_of_several, several_clusters
 from zombieproof.traces.judging.gathering.coverage import judged, nothing_judged
-from zombieproof.traces.judging.gathering.gaps import not_judged
+from zombieproof.traces.judging.gathering.gaps import earlier_logs, not_judged
 from zombieproof.traces.judging.histories.group_history import read_groups
 from zombieproof.traces.judging.histories.spans import span_of_fault
 from zombieproof.traces.judging.histories.summaries import summaries
@@ -90,13 +90,15 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
             findings_left_out=len(faults) - len(touching),
             transactions_left_out=len(transactions) - len(asked),
         ),
-        judged=judged(evidence, folded.histories),
+        judged=judged(evidence, folded.histories).model_copy(
+            update={"earlier_logs": earlier_logs(evidence, folded.histories, folded.outside)}
+        ),
         not_judged=nothing_judged(evidence) or _gaps(folded, narrowing),
     )
 
 
 def _gaps(folded: Folded, narrowing: Narrowing) -> list[NotJudged]:
-    gaps = not_judged(folded.evidence, folded.histories, folded.applications, folded.partitions)
+    gaps = not_judged(folded.evidence, folded.histories, folded.applications, folded.partitions, folded.outside)
     return [gap for gap in gaps if not narrowing.leaves_out(gap.name.rpartition("-")[0])]
 
 

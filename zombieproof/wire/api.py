@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from zombieproof.broker.authorization.access_list import AccessList, Entry
 from zombieproof.broker.authorization.may import May, everything, may_on_cluster
@@ -17,7 +18,7 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages.registry import APIS
 from zombieproof.model.access import CLUSTER_NAME, AclOperation, ResourceType
-from zombieproof.model.vocabulary import NONE, ApiKey
+from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.statemachines import authorizing
 from zombieproof.wire.entities import entity_class, read
 from zombieproof.wire.mapping import message_of, values_of
@@ -81,6 +82,15 @@ class Around:
         other.may, other.access, other.set_access = may, access, set_access
         return other
 
+    def with_said(self, said: Mapping[str, UUID]) -> "Around":
+        """The same, for the answer to a request that has named topics by these ids."""
+        names = self.names.with_said(said) if said else self.names
+        if names is self.names:
+            return self
+        other = copy(self)
+        other.names = names
+        return other
+
     def operations(self, resource: ResourceType, name: str) -> int:
         """What whoever asks may do with a resource, as a set of bits (``AclOperation``)."""
         return sum(1 << each for each in OPERATIONS[resource] if self.may(each, resource, name))
@@ -106,13 +116,19 @@ Told = Callable[[Any, Any, Names], Any]
 """The answer to a message of ours, from what came."""
 
 
+Refused = Callable[[Any, int], Values]
+"""The response that says an error, and nothing else (``*Request.getErrorResponse``)."""
+
 ReadAnswer = Callable[[bytes, Any, Names], Any]
 """The same, from the bytes behind the header."""
 
 
 @dataclass(frozen=True, slots=True)
 class WireApi:
-    """One API. `versions` are those that are read and written here."""
+    """One API. `versions` are those that are read and written here.
+
+    `refused` None: the response to an error is made of the refusals of its messages (`messages.refusals`).
+    """
 
     key: ApiKey
     versions: range
@@ -121,24 +137,25 @@ class WireApi:
     written: Written
     read_answer: ReadAnswer
     besides: Values = field(default_factory=lambda: SAYS_NOTHING)
+    refused: Refused | None = None
 
 
 def refused_at_top(entity: Any, error: int) -> Values:
     """The refusal of most questions for what all brokers know."""
-    return {"error_code": error, "error_message": DENIED}
+    return {"error_code": error, "error_message": DENIED if error == Error.CLUSTER_AUTHORIZATION_FAILED else None}
 
 
 def api_of_facts(
     key: ApiKey,
     versions: range,
     told: Callable[[Any, int, Around], Values],
-    refused: Callable[[Any, int], Values] = refused_at_top,
+    refused: Refused = refused_at_top,
     check: Callable[[Any], None] | None = None,
 ) -> WireApi:
     """An API that asks for what all brokers know of their cluster, or changes it: no broker of ours is asked.
 
-    `refused`: what is told to whoever lacks the right on the cluster that it needs; `check`: raises `Malformed` of what
-    Kafka does not read.
+    `refused`: the response without the right on the cluster, or before authentication. `check`: raises `Malformed` of
+    what Kafka does not read.
     """
     operation = authorizing.operation_on_cluster(key)
 
@@ -151,14 +168,14 @@ def api_of_facts(
             check(entity)
         return ()
 
-    return WireApi(key, versions, to_messages, as_values, _not_written, _not_written)
+    return WireApi(key, versions, to_messages, as_values, _not_written, _not_written, refused=refused)
 
 
 def _not_written(*_: Any) -> Any:
     raise TypeError("nobody here asks for what all brokers know of their cluster: there is no message of it")
 
 
-def api_of_messages(
+def api_of_messages(  # noqa: PLR0913  # each has a default, and an API names the few that it needs
     key: ApiKey,
     *,
     versions: range | None = None,
@@ -168,6 +185,7 @@ def api_of_messages(
     told: Told | None = None,
     read_answer: ReadAnswer | None = None,
     besides: Values | None = None,
+    refused: Refused | None = None,
 ) -> WireApi:
     """An API that the registry has, with what is more to it; each request is one message unless told otherwise."""
     api = next(each for each in APIS if each.key == key)
@@ -186,6 +204,7 @@ def api_of_messages(
         written or _written,
         read_answer or partial(_read_answer, key, told or partial(_told, api.answer)),
         {**SAYS_NOTHING, **(besides or {})},
+        refused,
     )
 
 

@@ -12,6 +12,7 @@ from zombieproof.broker.cluster.network import Answer
 from zombieproof.wire.frames import MOST_BYTES, Frames
 from zombieproof.wire.front import Asked, Front
 from zombieproof.wire.gate import Gate
+from zombieproof.wire.responses import Response
 
 
 class Connection:
@@ -84,7 +85,7 @@ class Connection:
             self._frames.most_bytes = self._most_bytes
         return asked
 
-    def answer(self, answers: Sequence[Answer | None]) -> bytes | None:
+    def answer(self, answers: Sequence[Answer | None]) -> Response | None:
         """What is sent as the answer to the request that was handed out last; None: the connection has to end.
 
         Args:
@@ -93,6 +94,6 @@ class Connection:
         asked, self._asked = self._asked, None
         assert asked is not None, "a request is answered once"
         if asked.data is not None or asked.ends:
-            return asked.data
+            return None if asked.data is None else Response(asked.data)
         whole = [answer for answer in answers if answer is not None]
-        return self.front.answered(asked, tuple(whole), self.principal) if len(whole) == len(asked.messages) else None
+        return self.front.response(asked, tuple(whole), self.principal) if len(whole) == len(asked.messages) else None

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from io import BytesIO
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
@@ -24,8 +24,8 @@ from kio.static.constants import uuid_zero
 
 from zombieproof.model.vocabulary import NONE, ApiKey
 from zombieproof.wire.faults import Malformed
+from zombieproof.wire.later_versions import LATER, Side, changed
 
-Side = Literal["request", "response"]
 Values = Mapping[str, Any]
 Convert = Callable[[Any, Values], Any]
 
@@ -48,15 +48,17 @@ def name_of(api: ApiKey) -> str:
 
 @cache
 def entity_class(api: ApiKey, version: int, side: Side) -> Any:
-    """Kio's class of a message.
+    """The class of a message: kio's, or one made of it where the version is newer than kio.
 
     Raises:
-        Malformed: kio has no such version.
+        Malformed: there is no such version.
     """
     name = name_of(api)
     try:
         module = import_module(f"kio.schema.{snake(name)}.v{version}.{side}")
     except ModuleNotFoundError as error:
+        if (api, version) in LATER:
+            return changed(entity_class(api, version - 1, side), version, LATER[api, version][side])
         raise Malformed(f"{name} has no version {version}") from error
     except RuntimeError as error:
         # Python 3.11 makes this of an interrupt that comes while a class gets its fields.

@@ -7,10 +7,11 @@ Source: ``SocketServer.scala``, ``RequestContext.java``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from struct import Struct
 from typing import Any
+from uuid import UUID
 
 from zombieproof.broker.authorization.principals import ANONYMOUS, Principal
 from zombieproof.broker.cluster.cluster import Cluster
@@ -25,6 +26,8 @@ from zombieproof.wire.counts import checked
 from zombieproof.wire.entities import entity_class, name_of, read
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import SIZE, Header, behind_tags, read_header
+from zombieproof.wire.names import NamesOfARequest
+from zombieproof.wire.responses import Output, Response
 from zombieproof.wire.writing import NO_TAGS, Writer
 
 BEGIN_OF_ANSWER = Struct(">ii")
@@ -35,7 +38,8 @@ BEGIN_OF_ANSWER = Struct(">ii")
 class Asked:
     """A request of a connection: its header, its fields, and the messages of ours that it is; none: ask nobody.
 
-    `data`: the answer, where it is known already; `ends`: the connection ends with it, or without one.
+    `data`: the answer, where it is known already; `ends`: the connection ends with it, or without one. `said`: the ids
+    by which it has named topics.
     """
 
     header: Header
@@ -43,6 +47,7 @@ class Asked:
     messages: tuple[Request, ...]
     data: bytes | None = None
     ends: bool = False
+    said: Mapping[str, UUID] = field(default_factory=dict)
 
     @property
     def api(self) -> ApiKey:
@@ -88,12 +93,13 @@ class Front:
         if header.api_key == ApiKey.API_VERSIONS:
             return Asked(header, self._api_versions(header, frame), ())
         api = self._api(header)
-        entity = self._entity(api, header, frame)
+        entity, names = self._entity(api, header, frame), NamesOfARequest(self._around.names)
         try:
-            messages = WIRE_APIS[api].to_messages(entity, header.version, self._around.names)
+            messages = WIRE_APIS[api].to_messages(entity, header.version, names)
         except ValueError as error:
             raise Malformed(f"{name_of(api)} {header.version}: {error}") from error
-        return Asked(header, entity, tuple([_named(each, header.client_id or "", host) for each in messages]))
+        named = tuple([_named(each, header.client_id or "", host) for each in messages])
+        return Asked(header, entity, named, said=names.said)
 
     def _api(self, header: Header) -> ApiKey:
         known = _BY_NUMBER.get(header.api_key)
@@ -113,8 +119,9 @@ class Front:
         return entity
 
     def _api_versions(self, header: Header, frame: bytes) -> Any:
-        """None: a version that does not exist."""
-        if header.version not in api_versions.VERSIONS:
+        """None: a version that this broker does not understand."""
+        understood = understood_versions(self.release, ApiKey.API_VERSIONS)
+        if understood is None or header.version not in understood:
             return None
         return self._entity(ApiKey.API_VERSIONS, header, frame)
 
@@ -122,26 +129,37 @@ class Front:
 
     def answered(self, asked: Asked, answers: tuple[Answer, ...], who: Principal | None = None) -> bytes:
         """The frame of the answer to a request of `who`, from those to its messages."""
+        return self.response(asked, answers, who).whole()
+
+    def response(self, asked: Asked, answers: tuple[Answer, ...], who: Principal | None = None) -> Response:
+        """The same, as pieces."""
         header = asked.header
         if header.api_key == ApiKey.API_VERSIONS:
-            return self._versions(asked)
+            return Response(self.versions(asked))
         access, around = self._cluster.access, self._around
         if access is not None:
             around = around.of(partial(access.may, who or ANONYMOUS), access, self._cluster.set_access)
-        return self.told(asked, WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, around))
+        around = around.with_said(asked.said)
+        values = WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, around)
+        return _response(asked.api, header.version, header.correlation_id, values)
 
     @staticmethod
     def told(asked: Asked, values: Values) -> bytes:
         """The frame of the answer to a request, from what it says."""
         return _frame(asked.api, asked.header.version, asked.header.correlation_id, values)
 
-    def _versions(self, asked: Asked) -> bytes:
+    def versions(self, asked: Asked, *, compares_node: bool = True) -> bytes:
+        """The frame of the answer to an ApiVersions; `compares_node`: with the node that the client means."""
         header, offers = asked.header, self.offered()
         if asked.entity is None:
             values = api_versions.unsupported(offers)
             return _frame(ApiKey.API_VERSIONS, 0, header.correlation_id, values)
+        error = api_versions.error_for(asked.entity, header.version, self._around.cluster_id, self.node, compares_node)
         level, epoch = self._cluster.rules.transaction_version, self._cluster.features_epoch
-        values = api_versions.answer(asked.entity, header.version, offers, level, epoch)
+        if error:
+            values = api_versions.refused(error)
+        else:
+            values = api_versions.answer(self.release, header.version, offers, level, epoch)
         return _frame(ApiKey.API_VERSIONS, header.version, header.correlation_id, values)
 
 
@@ -153,12 +171,16 @@ def _named(message: Request, client_id: str, host: str) -> Request:
 
 
 def _frame(api: ApiKey, version: int, correlation_id: int, values: Values) -> bytes:
+    return _response(api, version, correlation_id, values).whole()
+
+
+def _response(api: ApiKey, version: int, correlation_id: int, values: Values) -> Response:
     writes, tags = _writing(api, version)
-    out = bytearray(BEGIN_OF_ANSWER.pack(0, correlation_id))
+    out = Output(BEGIN_OF_ANSWER.pack(0, correlation_id))
     out += tags
     writes(out, values)
-    SIZE.pack_into(out, 0, len(out) - SIZE.size)
-    return bytes(out)
+    SIZE.pack_into(out, 0, len(out) - SIZE.size + sum(records.size for _, records in out.records))
+    return Response(bytes(out), tuple(out.records))
 
 
 @cache
@@ -180,8 +202,10 @@ def offered(release: str, unstable: bool) -> Mapping[ApiKey, range]:
     for key, versions in sorted(spoken.items()):
         offers = offered_versions(release, key, unstable=unstable)
         understood = understood_versions(release, key)
-        if offers is not None and understood is not None and offers[0] <= versions[-1]:
-            # What is offered and not understood (Produce 0) is said on purpose; what is not spoken is not.
-            first = offers[0] if offers[0] < understood[0] else max(offers[0], versions[0])
-            found[key] = range(first, min(offers[-1], versions[-1]) + 1)
+        if offers is None or understood is None:
+            continue
+        first, last = max(understood[0], versions[0]), min(offers[-1], versions[-1])
+        if first <= last:
+            # Kafka 4 offers Produce 0 without understanding it. A version that only this codec lacks is not offered.
+            found[key] = range(offers[0] if offers[0] < understood[0] else first, last + 1)
     return found

@@ -13,7 +13,7 @@ from zombieproof.broker.authorization.session import Said, Session, Told
 from zombieproof.messages.refusals import refusal
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.wire.api import Values
-from zombieproof.wire.apis import api_versions
+from zombieproof.wire.apis import WIRE_APIS, api_versions
 from zombieproof.wire.apis.sasl_authenticate import TOO_LATE
 from zombieproof.wire.frames import SIZE, Header, read_header
 from zombieproof.wire.front import Asked, Front
@@ -67,12 +67,18 @@ class Gate:
 
     def _answer(self, asked: Asked, told: Told) -> bytes:
         if asked.api == ApiKey.API_VERSIONS and told.error != Error.ILLEGAL_SASL_STATE:
-            return self._front.answered(asked, ())
-        if asked.messages:
-            return self._front.answered(asked, tuple(refusal(each, told.error) for each in asked.messages))
-        return self._front.told(asked, _values(asked.api, told))
+            return self._front.versions(asked, compares_node=False)
+        if asked.api not in WIRE_APIS:
+            return self._front.told(asked, {"error_code": told.error})
+        if asked.api in OF_AUTHENTICATION:
+            return self._front.told(asked, _values(asked.api, told))
+        refused = WIRE_APIS[asked.api].refused
+        if refused is not None:
+            return self._front.told(asked, refused(asked.entity, told.error))
+        return self._front.answered(asked, tuple(refusal(each, told.error) for each in asked.messages))
 
 
+OF_AUTHENTICATION = frozenset({ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE})
 OF_STRANGERS = frozenset({ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE})
 """What may be asked before a mechanism is named."""
 
@@ -93,14 +99,12 @@ def _said(asked: Asked) -> Said:
 def _values(api: ApiKey, told: Told) -> Values:
     if api == ApiKey.SASL_HANDSHAKE:
         return {"error_code": told.error, "mechanisms": told.mechanisms}
-    if api == ApiKey.SASL_AUTHENTICATE:
-        return {
-            "error_code": told.error,
-            "error_message": TOO_LATE if told.error == Error.ILLEGAL_SASL_STATE else told.message,
-            "auth_bytes": told.token,
-            "session_lifetime": told.lifetime_ms,
-        }
-    return {"error_code": told.error}
+    return {
+        "error_code": told.error,
+        "error_message": TOO_LATE if told.error == Error.ILLEGAL_SASL_STATE else told.message,
+        "auth_bytes": told.token,
+        "session_lifetime": told.lifetime_ms,
+    }
 
 
 def _framed(token: bytes) -> bytes:

@@ -14,11 +14,11 @@ from typing import Any, get_origin
 
 from zombieproof.formats.batches import Batch
 from zombieproof.formats.encoding import read_batches
-from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.topics import TopicPartition, UnnamedTopic
 from zombieproof.messages.schema import Entity, FieldOfMessage, Pairs, Rows, Wire, fields_of, record_in, without_none
 from zombieproof.model.vocabulary import NONE
 from zombieproof.wire.entities import plain, snake
-from zombieproof.wire.names import NO_NAME, Names
+from zombieproof.wire.names import Names
 
 Take = Callable[[Any, Names], Any]
 """Takes the value of a field out of an entity; MISSING: nothing is said there."""
@@ -205,7 +205,7 @@ def _unknown_ids(kind: type, version: int) -> Take:
     def take(entity: Any, names: Names) -> Any:
         places = [place for each in taking for place in each(entity, names) or ()]
         topics = {getattr(place, "partition", place)[0] for place in places}
-        return frozenset(topic for topic in topics if topic.startswith(NO_NAME))
+        return frozenset(topic for topic in topics if isinstance(topic, UnnamedTopic))
 
     return take if taking else _nothing
 

@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
+from zombieproof.formats.topics import UnnamedTopic
 from zombieproof.messages.schema import Entity
 
 NO_ID = UUID(int=0)
-NO_NAME = "?"
-"""What the name of a topic begins with of which only an id is known, that is of no topic. No name of Kafka has it."""
-
 
 NAMES = ("name", "topic", "topic_name")
 """What messages call the name of a topic."""
@@ -45,8 +43,8 @@ class TopicNames:
 
     def topic(self, topic: str) -> Mapping[str, Any]:
         """Name and id; a topic that was named by an id of none has that id again."""
-        if topic.startswith(NO_NAME):
-            return {"name": "", "topic": "", "topic_name": "", "topic_id": UUID(topic.removeprefix(NO_NAME))}
+        if isinstance(topic, UnnamedTopic):
+            return {"name": None, "topic": "", "topic_name": "", "topic_id": topic.id}
         return {"name": topic, "topic": topic, "topic_name": topic, "topic_id": self.ids.get(topic, NO_ID)}
 
     def topic_of(self, row: Any) -> str:
@@ -55,7 +53,45 @@ class TopicNames:
         if name or not hasattr(row, "topic_id"):
             return str(name or "")
         topic_id = row.topic_id or NO_ID
-        return self.names.get(topic_id) or f"{NO_NAME}{topic_id}"
+        return self.names.get(topic_id) or UnnamedTopic.of(topic_id)
+
+    def with_said(self, said: Mapping[str, UUID]) -> "TopicNames":
+        """The same, but that topics have the ids which a request has named them by, whatever happened to them since."""
+        if all(self.ids.get(topic) == topic_id for topic, topic_id in said.items()):
+            return self
+        return TopicNames({**self.ids, **said}, self.names)
+
+    def sent(self, entity: Entity, value: Any) -> Any:
+        """Itself."""
+        return value
+
+    def told(self, entity: Entity, value: Any) -> Any:
+        """Itself."""
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class NamesOfARequest:
+    """The names of a cluster while one request is read. `said`: the ids by which it has named topics that exist.
+
+    A topic may be gone, or be another one of that name, when the response is written.
+    """
+
+    cluster: TopicNames
+    said: dict[str, UUID] = field(default_factory=dict)
+
+    def topic(self, topic: str) -> Mapping[str, Any]:
+        """Every name of a topic; the response will name it by the id that it has now."""
+        if (topic_id := self.cluster.ids.get(topic)) is not None:
+            self.said[topic] = topic_id
+        return self.cluster.topic(topic)
+
+    def topic_of(self, row: Any) -> str:
+        """The topic that a row is about."""
+        topic, topic_id = self.cluster.topic_of(row), getattr(row, "topic_id", None)
+        if topic_id is not None and self.cluster.ids.get(topic) == topic_id:
+            self.said[topic] = topic_id
+        return topic
 
     def sent(self, entity: Entity, value: Any) -> Any:
         """Itself."""

@@ -16,26 +16,35 @@ from zombieproof.broker.authorization.session import Session
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.embedded import Done, Unsynced
+from zombieproof.broker.partition.fetch_budget import Load
 from zombieproof.wire.certificates import subject_of
 from zombieproof.wire.connection import Connection
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import MOST_BYTES
 from zombieproof.wire.front import Asked, Front
 from zombieproof.wire.gate import Gate
+from zombieproof.wire.responses import Response
 from zombieproof.wire.security import Security
+from zombieproof.wire.sending import Sender, Stream
 
 WAITING_REQUESTS = 16
 """With so many requests that wait for their turn a connection is not read from."""
+
+
+TURN_LOAD, RESPONSE_LOAD = Load(1 << 24, 1 << 11), Load(1 << 26, 1 << 13)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a connection may be: the longest request, how many connections there are, and how long one may be idle.
 
-    `handshake_s`: how long (seconds) TLS may take to begin.
+    `handshake_s`: how long (seconds) TLS may take to begin. `turn_load`: how much may be fetched in one turn of
+    the server; `response_load`: how much all responses together may hold that are being sent.
     """
 
     request_bytes: int = MOST_BYTES
+    turn_load: Load = TURN_LOAD
+    response_load: Load = RESPONSE_LOAD
     connections: int = 10_000
     idle_ms: int = 600_000
     handshake_s: float = 10.0
@@ -86,6 +95,7 @@ class Host(Protocol):
     limits: Limits
     security: Security
     connections: "set[Peer]"
+    sender: Sender
     requests: int
 
     def wake(self) -> None:
@@ -103,13 +113,14 @@ class Peer(asyncio.Protocol):
     def __init__(self, server: Host, front: Front) -> None:
         self._server, self._connection = server, Connection(front, server.limits.request_bytes)
         self._transport: asyncio.Transport | None = None
-        self._is_slow = self._is_paused = False
+        self._is_slow = self._is_paused = self._is_ending = False
+        self._stream: Stream | None = None
         self.heard_at = asyncio.get_running_loop().time()
 
     @property
     def waits(self) -> bool:
         """Whether the client waits for an answer."""
-        return not self._connection.is_idle
+        return self._stream is not None or not self._connection.is_idle
 
     @property
     def node(self) -> int:
@@ -145,11 +156,18 @@ class Peer(asyncio.Protocol):
         """It is gone. What it asked for may happen all the same."""
         self._server.connections.discard(self)
         self._transport = None
+        self._end_stream()
 
     def close(self) -> None:
         """End the connection, when what was answered is sent."""
-        if self._transport is not None:
+        self._is_ending = True
+        if self._transport is not None and self._stream is None:
             self._transport.close()
+
+    def abandon(self) -> None:
+        """End the connection; a response that is being sent is cut short."""
+        self._end_stream()
+        self.close()
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come."""
@@ -169,11 +187,14 @@ class Peer(asyncio.Protocol):
     def resume_writing(self) -> None:
         """It does again."""
         self._is_slow = False
-        self._go_on()
+        if self._stream is None:
+            self._go_on()
+        else:
+            self._server.sender.add(self)
 
     @property
     def _is_open(self) -> bool:
-        return self._transport is not None and not self._transport.is_closing()
+        return self._transport is not None and not self._transport.is_closing() and not self._is_ending
 
     def _balance(self) -> None:
         """Read on, or wait until the client reads, or the brokers have answered."""
@@ -191,7 +212,7 @@ class Peer(asyncio.Protocol):
     def _go_on(self) -> None:
         """Take the next request, and the next, until one has to wait."""
         try:
-            while self._is_open and not self._is_slow and (asked := self._connection.next_request()) is not None:
+            while self._is_open and not self._is_busy and (asked := self._connection.next_request()) is not None:
                 self._server.requests += 1
                 self._hand_in(asked)
         except Malformed:
@@ -199,6 +220,11 @@ class Peer(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001  # whatever it is, the others are not to suffer
             self._failed(None, error)
         self._balance()
+
+    @property
+    def _is_busy(self) -> bool:
+        """Whether a response is being sent, or the client does not read."""
+        return self._is_slow or self._stream is not None
 
     def _hand_in(self, asked: Asked) -> None:
         answers: dict[int, Answer | None] = {}
@@ -227,7 +253,7 @@ class Peer(asyncio.Protocol):
 
     def _send(self, asked: Asked, answers: Sequence[Answer | None]) -> None:
         try:
-            data = self._connection.answer(answers)
+            response = self._connection.answer(answers)
         except Exception as error:  # noqa: BLE001  # whatever it is, the others are not to suffer
             self._failed(asked, error)
             return
@@ -235,20 +261,58 @@ class Peer(asyncio.Protocol):
             # Who has failed to say who he is waits for it, so that he cannot try again at once.
             delay_ms = self._server.brokers.cluster.settings.connection_failed_authentication_delay_ms
             if delay_ms:
-                asyncio.get_running_loop().call_later(delay_ms / 1000, self._end, data)
+                asyncio.get_running_loop().call_later(delay_ms / 1000, self._end, response)
             else:
-                self._end(data)
-        elif data is None:
+                self._end(response)
+        elif response is None:
             self.close()
         elif self._transport is not None:
+            self._write(self._transport, response)
+
+    def _write(self, transport: asyncio.Transport, response: Response) -> None:
+        if not response.records:
+            transport.write(response.data)
+            return
+        self._stream = Stream(response)
+        self._server.brokers.cluster.fetch_budget.hold(self._stream.load)
+        if not self._is_slow:
+            self._server.sender.add(self)
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether there is a response to send, and the client reads."""
+        return self._stream is not None and not self._is_slow
+
+    def send_piece(self, most: int) -> None:
+        """Send at most so many bytes of the response."""
+        if self._stream is None or self._transport is None or self._is_slow:
+            return
+        try:
+            data = self._stream.take(most)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others are not to suffer
+            self._end_stream()
+            self._failed(None, error)
+            return
+        if data:
             self._transport.write(data)
+            return
+        self._end_stream()
+        if self._is_ending:
+            self._transport.close()
+        else:
+            self._go_on()
+
+    def _end_stream(self) -> None:
+        if self._stream is not None:
+            self._server.brokers.cluster.fetch_budget.release(self._stream.load)
+            self._stream = None
 
     def _failed(self, asked: Asked | None, error: Exception) -> None:
         self._server.blame(asked, error)
         self.close()
 
-    def _end(self, data: bytes | None) -> None:
+    def _end(self, response: Response | None) -> None:
         """The last that is sent."""
-        if self._transport is not None and data is not None:
-            self._transport.write(data)
+        if self._transport is not None and response is not None:
+            self._transport.write(response.whole())
         self.close()

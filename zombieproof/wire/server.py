@@ -6,19 +6,27 @@ answered together: a group commit for any number of clients. Source: ``SocketSer
 """
 
 import asyncio
+import logging
+from collections import Counter, deque
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from zombieproof.broker.cluster.internal_errors import InternalError
 from zombieproof.broker.embedded import TICK_MS, Unsynced
 from zombieproof.wire.api import Address, Around
 from zombieproof.wire.front import Asked, Front
 from zombieproof.wire.peer import Brokers, Limits, Peer
 from zombieproof.wire.plan.play import Play
+from zombieproof.wire.reports import place_of, report_of
 from zombieproof.wire.security import OPEN, Security
+from zombieproof.wire.sending import Sender
 
-MOST_FAULTS = 16
-"""So many faults of this program are kept; the first is the one to look at."""
+LOG = logging.getLogger("zombieproof.serve")
+MOST_REPORTS = 16
+"""So many reports of internal errors are kept."""
+WHOLE_REPORTS = 3
+"""So often the same internal error is reported in full. Afterwards only its count is, each time that it has doubled."""
 
 
 class Server:
@@ -33,8 +41,8 @@ class Server:
         security: how whoever comes says who he is.
         advertised_host: what clients are told instead of the address (Kafka's ``advertised.listeners``).
 
-    `faults` are the errors of this program that a request met on its way in or out: its connection has ended, all
-    others go on.
+    An internal error ends the connection of the request in which it happens; all others continue. `reports` tell of
+    these errors, as they were logged. `check` raises each of them once.
 
     Raises (`start`):
         OSError: a port is taken, or the host is none of this machine.
@@ -54,8 +62,13 @@ class Server:
         self._host, self._port, self._advertised_host = host, port, advertised_host
         self.addresses: dict[int, Address] = {}
         self.connections: set[Peer] = set()
+        self.sender = Sender()
+        budget = brokers.cluster.fetch_budget
+        budget.each_turn, budget.in_flight = self.limits.turn_load, self.limits.response_load
         self.requests = self.turns = 0
-        self.faults: list[Exception] = []
+        self.reports: list[str] = []
+        self._unraised: deque[Exception] = deque(maxlen=MOST_REPORTS)
+        self._seen: Counter[tuple[str, str, int]] = Counter()
         self._listeners: list[asyncio.Server] = []
         self._driving: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -82,6 +95,7 @@ class Server:
             self._listeners.append(listener)
             self.addresses[node] = at = Address(*listener.sockets[0].getsockname()[:2])
             advertised[node] = Address(self._advertised_host or at.host, at.port)
+        cluster.contain_errors(self._contain)
         self._driving = loop.create_future()
         self.wake()
         return self.addresses
@@ -91,7 +105,7 @@ class Server:
         for listener in self._listeners:
             listener.close()
         for peer in list(self.connections):
-            peer.close()
+            peer.abandon()
         self._is_closing = True
         self.wake()
         if self._driving is not None:
@@ -105,24 +119,27 @@ class Server:
         """Run until `over`, or until the cluster cannot go on.
 
         Raises:
-            BaseException: whatever ended the cluster, or, when it is over, the first of `faults`.
+            BaseException: whatever ended the cluster.
         """
         waiting = asyncio.ensure_future(over.wait())
         assert self._driving is not None, "start comes first"
         await asyncio.wait((waiting, self._driving), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
-        self.check()
+        self._check_driving()
 
     def check(self) -> None:
-        """See that the cluster goes on, and that every request was answered.
+        """See that the cluster goes on, and that no internal error has happened since this was asked last.
 
         Raises:
-            BaseException: whatever ended it, or the first of `faults`.
+            BaseException: whatever ended the cluster, or the first of those errors.
         """
+        self._check_driving()
+        if self._unraised:
+            raise self._unraised.popleft()
+
+    def _check_driving(self) -> None:
         if self._driving is not None and self._driving.done():
             self._driving.result()
-        if self.faults:
-            raise self.faults[0]
 
     def wake(self) -> None:
         """Something came in: there is a turn soon, with all that comes until then."""
@@ -132,18 +149,28 @@ class Server:
 
     def blame(self, asked: Asked | None, error: Exception) -> None:
         """This program has failed to take or to answer a request; say so, and go on."""
-        if asked is not None:
-            client = asked.header.client_id
-            error.add_note(f"{asked.api.name} {asked.header.version} of client {client!r} was not answered")
-        if len(self.faults) < MOST_FAULTS:
-            self.faults.append(error)
-        told = {"message": "a request was not answered: a fault of zombieproof", "exception": error}
-        asyncio.get_running_loop().call_exception_handler(told)
+        self._report(asked, error)
+
+    def _contain(self, failed: InternalError) -> None:
+        self._report(failed, failed.error)
+
+    def _report(self, failed: InternalError | Asked | None, error: Exception) -> None:
+        self._unraised.append(error)
+        place = place_of(error)
+        self._seen[place] += 1
+        times, cluster = self._seen[place], self.brokers.cluster
+        report = report_of(failed, error, cluster.release_of(cluster.nodes[0]))
+        if len(self.reports) < MOST_REPORTS:
+            self.reports.append(report)
+        if times <= WHOLE_REPORTS:
+            LOG.error(report)
+        elif times & (times - 1) == 0:
+            LOG.error("the internal error at %s:%d (%s) has happened %d times", place[1], place[2], place[0], times)
 
     def _gone(self, node: int) -> None:
         """A broker went down: its connections end."""
         for peer in [each for each in self.connections if each.node == node]:
-            peer.close()
+            peer.abandon()
 
     def _turn(self, driving: asyncio.Future[None]) -> None:
         """One turn of the cluster, which is `driving` as long as it can go on."""
@@ -152,6 +179,7 @@ class Server:
                 driving.set_result(None)
             return
         try:
+            self.brokers.cluster.fetch_budget.begin_turn()
             unsynced = self.brokers.begin_turn()
             if unsynced:
                 syncing = driving.get_loop().run_in_executor(self._syncs, unsynced.sync)

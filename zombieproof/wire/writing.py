@@ -8,14 +8,17 @@ An answer is most of what a broker writes, so this is where it pays; the bytes a
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
+from functools import partial
 from typing import Any, get_args
 from uuid import UUID
 
+from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.primitives import write_uvarint
 from zombieproof.model.vocabulary import NONE
 from zombieproof.wire.counts import array_of, struct_in
 from zombieproof.wire.entities import hints_of, one, plain, silence_of
 from zombieproof.wire.names import NO_ID
+from zombieproof.wire.responses import Output, Records
 
 Values = Mapping[str, Any]
 
@@ -231,6 +234,8 @@ def _write_value(kafka_type: str, is_flexible: bool) -> Write:
     if kafka_type == "uuid":
         return _write_uuid
     size = INT16 if kafka_type == "string" else INT32
+    if kafka_type == "records":
+        return partial(_write_records, is_flexible)
 
     def write(out: bytearray, value: Any) -> None:
         data = value.encode() if isinstance(value, str) else value
@@ -241,6 +246,18 @@ def _write_value(kafka_type: str, is_flexible: bool) -> Write:
         out += data or b""
 
     return write
+
+
+def _write_records(is_flexible: bool, out: bytearray, value: Records | bytes | None) -> None:
+    records = value if isinstance(value, Records) else None
+    count = records.size if records is not None else NONE if value is None else len(value)  # type: ignore[arg-type]
+    out += write_uvarint(count + 1) if is_flexible else INT32.pack(count)
+    if records is None:
+        out += value or b""  # type: ignore[operator]
+    elif isinstance(out, Output):
+        out.put(records)
+    else:
+        out += b"".join(map(write_batch, records.batches))
 
 
 def _write_uuid(out: bytearray, value: UUID | None) -> None:

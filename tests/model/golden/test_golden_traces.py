@@ -130,6 +130,9 @@ def test_g7_a_timeout_by_the_rules_of_version_2(new_host: NewHost) -> None:
     host.deliver_markers()
     assert host.last == (S.COMPLETE_ABORT, 4000, 1, 0)
     assert host.produce(4000, 0, 1, 1) == Error.INVALID_PRODUCER_EPOCH
+    assert host.end(4000, 0, committed=1)[0] == Error.PRODUCER_FENCED
+    assert host.end(4000, 0, committed=0) == (0, 4000, 1)
+    host.rules = preset("4.4")  # KAFKA-20785 was merged later
     assert host.end(4000, 0, committed=1)[0] == Error.INVALID_TXN_STATE
     assert host.end(4000, 0, committed=0) == (0, 4000, 1)
 

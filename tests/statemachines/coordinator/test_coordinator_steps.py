@@ -379,7 +379,7 @@ def test_an_unused_id_is_dropped_when_its_tombstone_is_durable() -> None:
 def test_a_load_keeps_what_the_log_holds_and_drives_what_is_decided() -> None:
     held = known(S.PREPARE_COMMIT, last_producer_epoch=2, failed_epoch_fence=1, pending_state=S.COMPLETE_COMMIT)
     logged = Transaction()
-    loading.write(logged, held)
+    loading.write(logged, held, Rules())
     assert (logged.last_producer_epoch, logged.failed_epoch_fence, logged.partitions) == (NONE, 0, BITS)
     for rules, drives in ((Rules(), 1), (with_switches(Rules(), off=["reload_drives_markers"]), 0)):
         txn, effects = Transaction(), CoordinatorEffects()

@@ -127,7 +127,7 @@ MUTANTS = (
     Mutant(
         "crash_broker: its connections go on",
         "wire/server.py",
-        "        for peer in [each for each in self.connections if each.node == node]:\n            peer.close()",
+        "        for peer in [each for each in self.connections if each.node == node]:\n            peer.abandon()",
         "        return",
         SOCKETS + "test_all_connections_to_a_broker_that_crashes_end_and_none_is_taken_while_it_is_away",
     ),

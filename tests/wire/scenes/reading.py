@@ -1,9 +1,13 @@
 """ListOffsets, OffsetForLeaderEpoch and Fetch: where records are, and the records."""
 
+from time import time
 from typing import Any
+from uuid import UUID
 
 from tests.wire.scenes.offsets import done, named
-from tests.wire.stage import TIME_MS, Scene, Stage, batch_bytes
+from tests.wire.sides import Later
+from tests.wire.stage import TIME_MS, Scene, Stage, batch_bytes, whole_batches
+from zombieproof.model.placement import partition_for
 from zombieproof.model.vocabulary import ApiKey
 
 LIST, FETCH, OF_EPOCH = ApiKey.LIST_OFFSETS, ApiKey.FETCH, ApiKey.OFFSET_FOR_LEADER_EPOCH
@@ -19,7 +23,7 @@ def records(stage: Stage) -> None:
     stage.produce(stage.name("t"), 0, TIME_MS + 200, TIME_MS + 150, TIME_MS + 200)
 
 
-def open_transaction(stage: Stage, ends: bool | None = None) -> None:
+def open_transaction(stage: Stage, ends: bool | None = None, at_ms: int = TIME_MS + 300) -> None:
     """A batch of a transaction in partition 0, which is open, committed (`ends`) or aborted."""
     who = stage.name("x")
     first = {"transactional_id": who, "transaction_timeout": 60_000, "producer_id": -1, "producer_epoch": -1}
@@ -35,14 +39,22 @@ def open_transaction(stage: Stage, ends: bool | None = None) -> None:
             break
         stage.side.pass_time(50)
     batch = {**said, "base_sequence": 0, "transactional": True}
-    stage.produce(stage.name("t"), 0, TIME_MS + 300, transactional_id=who, **batch)
+    stage.produce(stage.name("t"), 0, at_ms, transactional_id=who, **batch)
     if ends is not None:
-        done(stage, ApiKey.END_TXN, {**said, "transactional_id": who, "committed": ends})
-        for _ in range(100):
-            told = stage.quietly(ApiKey.DESCRIBE_TRANSACTIONS, 0, transactional_ids=[who])
-            if told["transaction_states"][0]["transaction_state"].startswith("Complete"):
-                return
-            stage.side.pass_time(50)
+        end_transaction(stage, ends=ends)
+
+
+def end_transaction(stage: Stage, *, ends: bool) -> None:
+    """The open transaction is committed (`ends`) or aborted, and its marker is there."""
+    who = stage.name("x")
+    (row,) = stage.quietly(ApiKey.DESCRIBE_TRANSACTIONS, 0, transactional_ids=[who])["transaction_states"]
+    said = {"producer_id": row["producer_id"], "producer_epoch": row["producer_epoch"]}
+    done(stage, ApiKey.END_TXN, {**said, "transactional_id": who, "committed": ends})
+    for _ in range(100):
+        (row,) = stage.quietly(ApiKey.DESCRIBE_TRANSACTIONS, 0, transactional_ids=[who])["transaction_states"]
+        if row["transaction_state"].startswith("Complete"):
+            return
+        stage.side.pass_time(50)
 
 
 # ---------------------------------------------------------------- ListOffsets
@@ -209,6 +221,138 @@ def waits_for_bytes(stage: Stage, version: int) -> None:
     stage.heard(FETCH, version, waits)
 
 
+def _later(stage: Stage, version: int, *rows: tuple[str, int, int], **more: Any) -> Later:
+    """Begin a fetch that may wait; keep whether it is answered at once."""
+    waits = stage.begin(FETCH, version, **fetching(stage, version, *rows, **{"max_wait": 1_500, **more}))
+    stage.silent(FETCH, version, waits)
+    return waits
+
+
+def now_ms() -> int:
+    """The time of records in a segment that a marker of today does not end (``segment.ms``)."""
+    return int(time() * 1000)
+
+
+def waits_behind_transactions(stage: Stage, version: int) -> None:
+    """Markers and aborted records count with all their bytes, for both kinds of readers."""
+    for ends in (True, False):
+        stage = Stage(stage.side, stage.name(f"{ends}-"), stage.answers)
+        stage.topic("t")
+        open_transaction(stage, ends, at_ms=now_ms())
+        told = stage.quietly(FETCH, version, **fetching(stage, version, ("t", 0, 0)))
+        (row,) = told["responses"][0]["partitions"]
+        batches = whole_batches(row["records"])
+        marker, size = len(batches[-1]) // 2, len(row["records"])
+        for isolation in (0, 1):
+            for offset, enough in ((1, marker), (0, size)):
+                for min_bytes in (1, enough, enough + 1):
+                    _later(stage, version, ("t", 0, offset), min_bytes=min_bytes, isolation_level=isolation)
+
+
+def waits_for_the_end_of_a_transaction(stage: Stage, version: int) -> None:
+    """A committed reader waits at an open transaction, and is answered when it ends; another one is answered before."""
+    stage.topic("t")
+    stage.produce(stage.name("t"), 0, now_ms())
+    open_transaction(stage, at_ms=now_ms())
+    waits = _later(stage, version, ("t", 0, 1), isolation_level=1, max_wait=4_000)
+    _later(stage, version, ("t", 0, 1), isolation_level=0)
+    _later(stage, version, ("t", 0, 0), isolation_level=1)
+    _later(stage, version, ("t", 0, 0), isolation_level=1, min_bytes=1 + len(batch_bytes((TIME_MS,))))
+    end_transaction(stage, ends=True)
+    stage.silent(FETCH, version, waits)
+    (row,) = waits.answer()["responses"][0]["partitions"]
+    stage.answers.append(["batches", version, len(whole_batches(row["records"]))])
+
+
+def waits_at_the_end(stage: Stage, version: int) -> None:
+    """At the end of a log a fetch waits for as long as it has said; what it may not read is told at once."""
+    stage.topic("t", 2)
+    stage.produce(stage.name("t"), 0)
+    for more in ({}, {"min_bytes": 0}, {"max_wait": 0}, {"max_wait": -1}, {"min_bytes": -1}):
+        _later(stage, version, ("t", 0, 1), **more)
+    for rows in (
+        (("t", 0, 2),),
+        (("t", 0, 1), ("t", 9, 0)),
+        (("t", 0, 1), ("t", 1, 0)),
+        (("t", 0, 0), ("t", 1, 0)),
+        (),
+    ):
+        _later(stage, version, *rows)
+    if version >= 12:
+        _later(stage, version, ("t", 0, 2), of_partition={"last_fetched_epoch": 0})
+    _later(stage, version, ("t", 9, 0), ("nowhere", 0, 0))
+    _later(stage, version, ("t", 0, 1), ("nowhere", 0, 0))
+    waits = _later(stage, version, ("t", 0, 1), ("t", 1, 0))
+    stage.side.pass_time(2_000)
+    stage.silent(FETCH, version, waits)
+    stage.heard(FETCH, version, waits)
+
+
+def waits_for_more_than_fits(stage: Stage, version: int) -> None:
+    """What counts of a partition is no more than may be read of it; a first batch that does not fit counts whole."""
+    stage.topic("t", 2)
+    for _ in range(2):
+        stage.produce(stage.name("t"), 0)
+    size, both = len(batch_bytes((TIME_MS,))), ("t", 0, 0)
+    for most in (1, size, size + 10, 2 * size, 3 * size):
+        for min_bytes in (1, size, size + 1, size + 10, size + 11, 2 * size, 2 * size + 1):
+            _later(stage, version, both, min_bytes=min_bytes, of_partition={"partition_max_bytes": most})
+            _later(stage, version, both, min_bytes=min_bytes, max_bytes=most)
+    for most, min_bytes in ((1, 1), (1, 2), (size, size), (size, size + 1), (2 * size, size + 1)):
+        stage.topic(f"u{most}-{min_bytes}")
+        row, said = (f"u{most}-{min_bytes}", 0, 0), {"partition_max_bytes": most}
+        waits = _later(stage, version, row, min_bytes=min_bytes, of_partition=said, max_wait=4_000)
+        stage.produce(stage.name(row[0]), 0)
+        stage.silent(FETCH, version, waits)
+        stage.produce(stage.name(row[0]), 0)
+        stage.silent(FETCH, version, waits)
+    stage.produce(stage.name("t"), 1)
+    for min_bytes in (3 * size, 3 * size + 1):
+        _later(stage, version, both, ("t", 1, 0), min_bytes=min_bytes)
+
+
+def waits_in_internal_topics(stage: Stage, version: int) -> None:
+    """Records that brokers write for themselves count as others do."""
+    stage.topic("t")
+    open_transaction(stage)
+    group = stage.name("g")
+    row = {"partition_index": 0, "committed_offset": 5, "committed_leader_epoch": -1, "committed_metadata": ""}
+    rows = [{"name": stage.name("t"), "partitions": [row]}]
+    said = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
+    told = stage.quietly(ApiKey.OFFSET_COMMIT, 8, group_id=group, topics=rows, **said)
+    assert told["topics"][0]["partitions"][0]["error_code"] == 0, told
+    for topic, of in (("__consumer_offsets", group), ("__transaction_state", stage.name("x"))):
+        internal = _Internal(stage, version, topic, partition_for(of, 2))
+        size = internal.size
+        stage.answers.append([topic, version, "more than 61 bytes" if size > 61 else size])
+        for isolation in (0, 1):
+            for min_bytes in (1, size, size + 1):
+                internal.later(isolation, min_bytes)
+
+
+class _Internal:
+    """The last batch of a partition of an internal topic, by name or by id."""
+
+    def __init__(self, stage: Stage, version: int, topic: str, partition: int) -> None:
+        self.stage, self.version = stage, version
+        (row,) = stage.quietly(ApiKey.METADATA, 12, topics=[{"name": topic}])["topics"]
+        listed = [{"name": topic, "partitions": [{"partition_index": partition, "timestamp": -1, **ANY_EPOCH}]}]
+        told = stage.quietly(LIST, 7, replica_id=-1, isolation_level=0, topics=listed)
+        at = {"partition": partition, "fetch_offset": told["topics"][0]["partitions"][0]["offset"] - 1, **ANY_EPOCH}
+        at |= {"last_fetched_epoch": -1, "log_start_offset": -1, "partition_max_bytes": HIGHEST}
+        self.topics = [{"topic": topic, "topic_id": UUID(row["topic_id"]), "partitions": [at]}]
+        told = stage.quietly(FETCH, version, **{**fetching(stage, version), "topics": self.topics})
+        self.size = len(told["responses"][0]["partitions"][0]["records"])
+
+    def later(self, isolation: int, min_bytes: int) -> None:
+        """Keep whether a fetch of it is answered at once."""
+        said = {"topics": self.topics, "isolation_level": isolation, "min_bytes": min_bytes, "max_wait": 1_500}
+        waits = self.stage.begin(FETCH, self.version, **{**fetching(self.stage, self.version), **said})
+        self.stage.silent(FETCH, self.version, waits)
+
+
+ANY_EPOCH = {"current_leader_epoch": -1}
+
 NAMED_TWICE = "3.9 tells of a partition as often as it is named, in rows of their own; a mapping has it once"
 
 SCENES = (
@@ -223,4 +367,9 @@ SCENES = (
     Scene("fetch-open", FETCH, fetches_transactions),
     Scene("fetch-session", FETCH, fetches_in_sessions, since=7),
     Scene("fetch-waits", FETCH, waits_for_bytes),
+    Scene("fetch-waits-behind-transactions", FETCH, waits_behind_transactions, since=11, until=13),
+    Scene("fetch-waits-at-a-transaction", FETCH, waits_for_the_end_of_a_transaction, since=11, until=13),
+    Scene("fetch-waits-at-the-end", FETCH, waits_at_the_end, since=11, until=13),
+    Scene("fetch-waits-for-more", FETCH, waits_for_more_than_fits, since=11, until=13),
+    Scene("fetch-waits-internal", FETCH, waits_in_internal_topics, since=11, until=13),
 )

@@ -7,6 +7,7 @@ Other parts of the broker ask the same visit where a right decides within their 
 Source: reference §14.1; ``KafkaApis.scala``.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -109,11 +110,13 @@ class Visit:
         rows = ROWS[type(self.request)]
         if rows.error and getattr(answer, rows.error) != Error.NONE:
             return answer
-        told: Mapping[Any, Any] = getattr(answer, rows.told)
-        every = {
-            key: rows.row(self.refused[key]) if key in self.refused else told[key] for key in rows.keys(self.request)
-        }
-        merged: Answer = rows.answered(every)
+        told: dict[Any, deque[Any]] = {}
+        for key, row in rows.rows_of(answer):
+            told.setdefault(key, deque()).append(row)
+        merged: Answer = rows.answered(
+            (key, rows.row(key, self.refused[key]) if key in self.refused else _next(told[key]))
+            for key in rows.keys(self.request)
+        )
         return merged
 
     def _listed(self, answer: Answer) -> Answer:
@@ -226,8 +229,13 @@ class Door:
         rows = ROWS[type(visit.request)]
         visit.left = rows.of(visit.request, left)
         if not left and not rows.error:
-            told = {key: rows.row(visit.refused[key]) for key in keys}
+            told = ((key, rows.row(key, visit.refused[key])) for key in keys)
             visit.answer = _closing(visit.request, rows.answered(told))
+
+
+def _next(rows: deque[Any]) -> Any:
+    """The next row about something; what has one row has it however often it was asked for."""
+    return rows.popleft() if len(rows) > 1 else rows[0]
 
 
 def _asked(request: Request) -> Asked:

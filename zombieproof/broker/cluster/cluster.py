@@ -17,6 +17,7 @@ from dataclasses import replace
 from zombieproof.broker.authorization.access_list import AccessList, Entry
 from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import Clock, ManualClock
+from zombieproof.broker.cluster.internal_errors import Contain
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import NOBODY, Changes, Metadata
 from zombieproof.broker.cluster.network import CLIENT, Answer, Exchange, Message, Network, Request
@@ -112,6 +113,7 @@ class Cluster:
         self._surroundings = Surroundings(
             self.settings, steady, self.journal, self.metadata, self.network, access=access
         )
+        self.fetch_budget = self._surroundings.fetch_budget
         self._node_ids = self.metadata.nodes = tuple(range(1, nodes + 1))
         self._software = self._surroundings.software
         self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))
@@ -200,6 +202,7 @@ class Cluster:
             if self.metadata.changes:
                 self._follow(self.metadata.take_changes())
             self.replication.replicate(broker)
+            self._rebuild_coordinators()
         elif not message.is_answer:
             self.network.answer(message.number, message.receiver, message.sender, None)
 
@@ -241,6 +244,7 @@ class Cluster:
         leader = self.leader_of(partition)
         if leader is not None:
             self.replication.replicate(self.brokers[leader])
+        self._rebuild_coordinators()
 
     # ---------------------------------------------------------------- timers, on command
 
@@ -292,8 +296,26 @@ class Cluster:
         if is_command:
             self.journal.caused("timer", node=node, name=timer.__name__)
         for broker in [self.brokers[node]] if node is not None else list(self.brokers.values()):
-            timer(broker)
+            try:
+                timer(broker)
+            except Exception as error:  # noqa: BLE001  # `failed` raises what it does not contain
+                broker.failed(timer.__name__, None, error)
             self.replication.replicate(broker)
+        self._rebuild_coordinators()
+
+    # ---------------------------------------------------------------- internal errors
+
+    def contain_errors(self, contain: Contain) -> None:
+        """From now on an internal error ends what it happened in, and `contain` hears of it; see `internal_errors`."""
+        self._surroundings.contain = contain
+
+    def _rebuild_coordinators(self) -> None:
+        """Where an internal error was contained, the coordinators of the broker are again what their logs say."""
+        for node in [broker.node_id for broker in self.brokers.values() if broker.rebuilds_coordinators]:
+            self.brokers[node].rebuilds_coordinators = False
+            for partition, known in self.metadata.partitions.items():
+                if partition[0] in INTERNAL_TOPICS and known.leader == node:
+                    self._hand_over(partition, node)
 
     # ---------------------------------------------------------------- administration
 
@@ -320,7 +342,7 @@ class Cluster:
 
     def _follow(self, changes: Changes) -> None:
         """What a request has changed of the topics is so in all brokers."""
-        self._remove(changes.deleted)
+        self._remove(changes)
         self._add([each for each in changes.created if self.metadata.exists(each)])
         for topic in changes.configured:
             self._configure(topic)
@@ -357,13 +379,16 @@ class Cluster:
         self.journal.caused("access", entries=sorted(list(entry) for entry in given))
         self.access.set_entries(given)
 
-    def _remove(self, partitions: list[TopicPartition]) -> None:
-        """Topics were deleted: no broker has anything of them any more."""
+    def _remove(self, changes: Changes) -> None:
+        """Topics were deleted: no broker has anything of them any more, and then whoever waits for them looks again."""
+        partitions = changes.deleted
         gone = set(partitions)
         for each in [known for known in self.stores if known[1] in gone]:
             del self.stores[each]
-        for broker in list(self.brokers.values()) if partitions else ():
-            broker.remove_replicas(partitions)
+        brokers = list(self.brokers.values()) if partitions else []
+        held = [broker.remove_replicas(partitions) for broker in brokers]
+        for broker, theirs in zip(brokers, held, strict=True):
+            broker.forget(partitions, changes.deleted_topics, theirs)
             self.replication.replicate(broker)
 
     def raise_log_start(self, node: int, partition: TopicPartition, offset: int) -> None:

@@ -2,7 +2,8 @@
 
 Theory of operation: a part that cannot finish hands over an operation, and gets it back through `go_on` (what it has
 judged) or `handle` (what its request was answered with; None: the connection was lost, or the time is over), in the
-step that changed what it waited for. Whoever hangs up is not answered; what waited for him is dropped.
+step that changed what it waited for. An operation that raises an error then ends alone (`failed`): the step is that of
+another request. Whoever hangs up is not answered; what waited for him is dropped.
 """
 
 from collections.abc import Callable
@@ -10,13 +11,14 @@ from dataclasses import dataclass, field
 
 from zombieproof.broker.authorization.door import Visit
 from zombieproof.broker.cluster.clock import Clock
-from zombieproof.broker.cluster.network import Answer, Network, Request
+from zombieproof.broker.cluster.network import CLIENT, Answer, Network, Request
 from zombieproof.broker.cluster.operations import (
     Answered,
     Asking,
     HeldAnswer,
     Judged,
     Need,
+    OfRequest,
     Operation,
 )
 from zombieproof.broker.cluster.settings import Settings
@@ -42,6 +44,7 @@ class Desk:
     partitions: PartitionService
     go_on: Callable[[Judged, Answer | int], None]
     handle: Callable[[Asking, Answer | None], None]
+    failed: Callable[[object, int | None, Exception], None]
     waits: Waits[Operation] = field(default_factory=Waits)
     requesters: dict[int, tuple[int, int]] = field(default_factory=dict)
     visits: dict[int, Visit] = field(default_factory=dict)
@@ -66,7 +69,7 @@ class Desk:
         for ticket in self.waits.tickets(key):
             operation = self.waits.get(ticket)
             if isinstance(operation, Judged):
-                self._look_again(ticket, operation, is_over=False)
+                self._look_again(ticket, operation, is_over=False, changed=key)
 
     def end_waits(self) -> None:
         """What has waited for long enough goes on as it can."""
@@ -76,13 +79,23 @@ class Desk:
                 self._look_again(ticket, operation, is_over=True)
             elif operation is not None and not isinstance(operation, Answered):
                 self.waits.remove(ticket)
-                self.handle(operation, None)
+                self._hand_over(operation, None)
 
-    def _look_again(self, ticket: int, operation: Judged, is_over: bool) -> None:
-        result = operation.judge(self.partitions, self.clock.now_ms(), is_over)
-        if result is not None:
+    def _look_again(self, ticket: int, operation: Judged, is_over: bool, changed: Key | None = None) -> None:
+        try:
+            result = operation.judge(self.partitions, self.clock.now_ms(), is_over, changed)
+            if result is not None:
+                self.waits.remove(ticket)
+                self.go_on(operation, result)
+        except Exception as error:  # noqa: BLE001  # `failed` raises what it does not contain
             self.waits.remove(ticket)
-            self.go_on(operation, result)
+            self.failed(operation, operation.number if isinstance(operation, OfRequest) else None, error)
+
+    def _hand_over(self, operation: Asking, answer: Answer | None) -> None:
+        try:
+            self.handle(operation, answer)
+        except Exception as error:  # noqa: BLE001  # `failed` raises what it does not contain
+            self.failed(operation, None, error)
 
     def timeout(self) -> int:
         """When a request or an append that begins now has waited for too long."""
@@ -101,7 +114,7 @@ class Desk:
             operation = self.waits.get(ticket)
             if isinstance(operation, Asking):
                 self.waits.remove(ticket)
-                self.handle(operation, answer)
+                self._hand_over(operation, answer)
 
     # ---------------------------------------------------------------- answers
 
@@ -126,6 +139,12 @@ class Desk:
             self.answer(number, answer)
             return
         self.wait(HeldAnswer(number, answer, needs), (*(need.partition for need in needs), number), self.timeout())
+
+    def close_connection(self, number: int) -> None:
+        """Whoever sent request `number` sees the connection end; what waits for the request is dropped."""
+        sender, _ = self.requesters.get(number, (CLIENT, 0))
+        self.disconnected(number)
+        self.network.answer(number, self.node_id, sender, None)
 
     def disconnected(self, number: int) -> None:
         """Nobody waits for the answer to request `number` any more. What it has done stays done."""

@@ -48,10 +48,12 @@ class PartitionMetadata:
 class Changes:
     """What requests have changed of the topics, and whoever has their logs has to follow.
 
-    `elected`: partitions with those who are to lead them.
+    `deleted` has the partitions of topics that are gone, `deleted_topics` the ids of those topics by name. `elected`:
+    partitions with those who are to lead them.
     """
 
     deleted: list[TopicPartition] = field(default_factory=list)
+    deleted_topics: dict[str, UUID] = field(default_factory=dict)
     created: list[TopicPartition] = field(default_factory=list)
     configured: list[str] = field(default_factory=list)
     elected: list[tuple[TopicPartition, int]] = field(default_factory=list)
@@ -89,6 +91,7 @@ class Metadata:
     configs: dict[str, LogConfig] = field(default_factory=dict)
     default_config: LogConfig = field(default_factory=LogConfig)
     deleted_ids: set[UUID] = field(default_factory=set)
+    deleted_names: set[str] = field(default_factory=set)
     stated: dict[str, dict[str, str]] = field(default_factory=dict)
     dynamic: dict[str, dict[str, str]] = field(default_factory=dict)
     static: dict[str, str] = field(default_factory=dict)
@@ -148,7 +151,7 @@ class Metadata:
         return dict(STATED_OF_INTERNAL.get(topic, {})) if own is None else named(own)
 
     def delete(self, topic: str) -> None:
-        """A topic is gone; `deleted_ids` has its id for as long as something may be left of it."""
+        """A topic is gone; `deleted_ids` and `deleted_names` tell of it for as long as something may be left of it."""
         for partition in self._topics.pop(topic):
             del self.partitions[partition]
             self.changes.deleted.append(partition)
@@ -156,7 +159,9 @@ class Metadata:
         self.stated.pop(topic, None)
         topic_id = self.topic_ids.pop(topic)
         del self.topic_names[topic_id]
+        self.changes.deleted_topics[topic] = topic_id
         self.deleted_ids.add(topic_id)
+        self.deleted_names.add(topic)
         self.version += 1
 
     def take_changes(self) -> Changes:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from zombieproof.broker.authorization.access_list import AccessList
 from zombieproof.broker.authorization.door import Door
@@ -22,6 +23,7 @@ from zombieproof.broker.cluster.apis import is_understood
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.configs import Configs
 from zombieproof.broker.cluster.desk import Desk
+from zombieproof.broker.cluster.internal_errors import Contain, InternalError, concerns_coordinators
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.members import Members
 from zombieproof.broker.cluster.metadata import Metadata
@@ -49,6 +51,7 @@ from zombieproof.broker.cluster.writes import Writes
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdManager
 from zombieproof.broker.group.coordinator import GroupCoordinator
+from zombieproof.broker.partition.fetch_budget import FetchBudget
 from zombieproof.broker.partition.log import Damaged, Log, StorageFailure
 from zombieproof.broker.partition.produce import ProduceInProgress
 from zombieproof.broker.partition.replica import Replica
@@ -118,7 +121,10 @@ class Tokens:
 
 @dataclass(slots=True)
 class Surroundings:
-    """What all brokers of a cluster share; `access` None: nobody asks for rights."""
+    """What all brokers of a cluster share.
+
+    `access` None: nobody asks for rights. `contain` None: internal errors are raised.
+    """
 
     settings: Settings
     clock: Clock
@@ -128,6 +134,8 @@ class Surroundings:
     tokens: Tokens = field(default_factory=Tokens)
     software: dict[int, Software] = field(default_factory=dict)
     access: AccessList | None = None
+    contain: Contain | None = None
+    fetch_budget: FetchBudget = field(default_factory=FetchBudget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +167,18 @@ class Broker:
         self.groups = GroupCoordinator(rules, settings, clock, journal, self._metadata)
         self.topics = Topics(self._metadata, settings)
         self.configs = Configs(node_id, self._metadata, settings)
-        self.partitions = PartitionService(self._metadata, settings, self.groups, journal, self.topics)
+        self.partitions = PartitionService(
+            self._metadata, settings, self.groups, journal, self.topics, budget=around.fetch_budget
+        )
         self.numbers = PartitionNumbers()
         self.producer_ids = ProducerIdManager(rules, clock)
         self.coordinator = TransactionCoordinator(
             rules, settings, clock, journal, self.numbers, self.producer_ids, self._metadata
         )
-        self.desk = Desk(node_id, around.network, clock, settings, self.partitions, self._go_on, self._handle_answer)
+        self.rebuilds_coordinators = False
+        self.desk = Desk(
+            node_id, around.network, clock, settings, self.partitions, self._go_on, self._handle_answer, self.failed
+        )
         self.transactions = Transactions(
             self.desk, self._metadata, self.coordinator, self.producer_ids, around.software
         )
@@ -203,12 +216,25 @@ class Broker:
             replica.high_watermark = replica.high_watermark
         self.partitions.replicas[partition] = replica
 
-    def remove_replicas(self, partitions: list[TopicPartition]) -> None:
-        """These partitions were deleted: who waits for them is told so, and groups forget what they read of them."""
-        for partition in partitions:
-            if self.partitions.replicas.pop(partition, None) is not None:
-                self.desk.changed(partition)
+    def remove_replicas(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """Drop the replicas of deleted partitions; returned are the partitions that this broker had."""
+        return [each for each in partitions if self.partitions.replicas.pop(each, None) is not None]
+
+    def forget(
+        self, partitions: list[TopicPartition], topic_ids: Mapping[str, UUID], held: list[TopicPartition]
+    ) -> None:
+        """Topics were deleted: end what waits at their partitions, and let the groups forget them.
+
+        No broker may have a replica of them any more: what waits at one partition looks at others too.
+
+        Args:
+            topic_ids: the ids that the topics had, by name.
+            held: the partitions of which this broker had a replica.
+        """
+        for partition in held:
+            self.desk.changed(partition)
         self.groups.deletions.forget_partitions(partitions)
+        self.groups.forget_topics(topic_ids)
 
     def take_over(self, partition: TopicPartition) -> None:
         """Lead `partition` from now on, under the leader epoch that the metadata has."""
@@ -321,12 +347,33 @@ class Broker:
             self.desk.answered(number, None if body is None or isinstance(body, Request) else body)
         elif isinstance(body, Request):
             self.desk.requesters[number] = message.sender, body.version
-            if not is_understood(body, self.software.release):
-                self.desk.answer(number, ConnectionClosed())
-            elif message.sender == CLIENT and self._around.access is not None:
-                self._let_in(number, body, message.principal or ANONYMOUS, self._around.access)
-            else:
-                self._handle(number, body)
+            try:
+                self._take(number, body, message)
+            except Exception as error:  # noqa: BLE001  # `failed` raises what it does not contain
+                self.failed(body, number, error)
+
+    def _take(self, number: int, body: Request, message: Message) -> None:
+        if not is_understood(body, self.software.release):
+            self.desk.answer(number, ConnectionClosed())
+        elif message.sender == CLIENT and self._around.access is not None:
+            self._let_in(number, body, message.principal or ANONYMOUS, self._around.access)
+        else:
+            self._handle(number, body)
+
+    def failed(self, subject: object, number: int | None, error: Exception) -> None:
+        """An internal error has ended the handling of `subject`: close the connection of request `number`, and go on.
+
+        Raises:
+            Exception: `error`, where errors are not contained, or what this broker holds cannot be trusted any more.
+        """
+        contain, replicas = self._around.contain, self.partitions.replicas.values()
+        is_half_done = bool(self._metadata.changes) or any(replica.is_changing for replica in replicas)
+        if contain is None or is_half_done or isinstance(error, StorageFailure | Damaged) or isinstance(subject, Load):
+            raise error
+        if number is not None:
+            self.desk.close_connection(number)
+        self.rebuilds_coordinators |= concerns_coordinators(subject)
+        contain(InternalError(self.node_id, subject, error))
 
     def _let_in(self, number: int, request: Request, who: Principal, access: AccessList) -> None:
         """Hand in what a client may ask for; what it may not is answered here, or beside the rest."""
@@ -478,6 +525,7 @@ class Broker:
                 self.transactions.carry_out(self.coordinator.finish_loading(number, epoch, replica.log.read()))
             elif lookup.installs(epoch, replica.leader_epoch):
                 self.members.carry_out(self.groups.load(number, replica))
+                self.groups.deletions.forget_left_over(number)
         if replica.log.offline is not None:
             self.go_offline(load.need.partition)
 

@@ -1,23 +1,24 @@
 """The operations of a broker that may have to wait, as data; each says by itself whether it still has to.
 
-`judge` gives what the operation goes on with, None while it waits. `is_over`: its time is over. What waits for the
-answer to a request of the broker itself (a question to a coordinator, markers) has nothing to judge: it goes on with
-the answer, or without one when the connection is lost or the time is over.
+`judge` gives what the operation goes on with, None while it waits. `is_over`: its time is over. `changed`: the only
+thing that has changed since it was judged last; None: anything may have. What waits for the answer to a request of the
+broker itself (a question to a coordinator, markers) has nothing to judge: it goes on with the answer, or without one
+when the connection is lost or the time is over.
 Source: ``DelayedProduce.scala``, ``DelayedFetch.scala``.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from zombieproof.broker.cluster.network import Answer
+from zombieproof.broker.cluster.waiting import Key
 from zombieproof.broker.coordinator.effects import Append
 from zombieproof.broker.group.offsets_commit import OffsetCommitInProgress
 from zombieproof.broker.partition.produce import ProduceInProgress
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.service import PartitionService
 from zombieproof.broker.partition.verification_channel import VerificationRequest
-from zombieproof.formats.batches import Batch
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import (
     ConsumerGroupHeartbeatAnswer,
@@ -43,7 +44,7 @@ from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.group_coordinator.commits import answer_of_log
 from zombieproof.statemachines.partition_leader.acknowledging import WAITS, acknowledge, is_durable_everywhere
 from zombieproof.statemachines.partition_leader.deleting import Deletion, has_followed
-from zombieproof.statemachines.partition_leader.offsets import FetchRead, fetch_goes
+from zombieproof.statemachines.partition_leader.offsets import FetchRead, fetch_goes, fetch_wants
 
 InProgress = ProduceInProgress | OffsetCommitInProgress
 """A write that may have to wait for the coordinator of its transaction."""
@@ -70,23 +71,51 @@ class Need(NamedTuple):
         return acknowledge(replica.leads, is_durable, is_offline, replica.in_sync, self.min_in_sync, is_over)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HeldAnswer:
-    """The answer to request `number`, which is true when everything that it depends on is durable."""
+    """The answer to request `number`, which is true when everything that it depends on is durable.
+
+    A need that is met, or never will be, is not looked at again (``DelayedProduce.tryComplete``), so a change of one
+    partition costs the needs of that partition only. `waiting`: the needs that are left; None: none was looked at yet.
+    """
 
     number: int
     answer: Answer
     needs: tuple[Need, ...]
+    waiting: dict[TopicPartition, list[Need]] | None = None
+    failed: dict[TopicPartition, int] = field(default_factory=dict)
 
-    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> Answer | None:
+    def judge(
+        self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None
+    ) -> Answer | None:
         """The answer; what could not be made durable in time has its error in it."""
-        answered, answer = [(need, need.error(partitions, is_over)) for need in self.needs], self.answer
-        if any(error == WAITS for _, error in answered):
+        if self.waiting is None:
+            self.waiting = {}
+            for need in self.needs:
+                self.waiting.setdefault(need.partition, []).append(need)
+        for partition in [changed] if isinstance(changed, tuple) else list(self.waiting):
+            self._look_at(partition, self.waiting, partitions, is_over)
+        if self.waiting:
             return None
-        for need, error in answered:
-            if error != Error.NONE:
-                answer = with_error(answer, need.partition, error)
+        answer = self.answer
+        for partition, error in self.failed.items():
+            answer = with_error(answer, partition, error)
         return answer
+
+    def _look_at(
+        self,
+        partition: TopicPartition,
+        waiting: dict[TopicPartition, list[Need]],
+        partitions: PartitionService,
+        is_over: bool,
+    ) -> None:
+        errors = [(need, need.error(partitions, is_over)) for need in waiting.get(partition, ())]
+        self.failed.update((need.partition, error) for need, error in errors if error not in (WAITS, Error.NONE))
+        left = [need for need, error in errors if error == WAITS]
+        if left:
+            waiting[partition] = left
+        else:
+            waiting.pop(partition, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +126,7 @@ class AppendUnderWay:
     need: Need
     sends_markers: bool
 
-    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None) -> int | None:
         """The outcome: the log's error."""
         error = self.need.error(partitions, is_over)
         return None if error == WAITS else error
@@ -110,7 +139,7 @@ class HeldAppend:
     append: Append
     sends_markers: bool
 
-    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None) -> int | None:
         """REQUEST_TIMED_OUT when its time is over."""
         return int(Error.REQUEST_TIMED_OUT) if is_over else None
 
@@ -122,46 +151,83 @@ class Load:
     leader_epoch: int
     need: Need
 
-    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None) -> int | None:
         """NONE: it is read now; or the error because of which it is not. There is time without end."""
         error = self.need.error(partitions, is_over=False)
         return None if error == WAITS else error
 
 
-@dataclass(frozen=True, slots=True)
+class Counted(NamedTuple):
+    """What a waiting fetch has counted of one partition: so many bytes, which end before `offset`."""
+
+    offset: int
+    size: int
+
+
+@dataclass(slots=True)
 class WaitingFetch:
     """A fetch that came at `since_ms` and waits for more. It is told what can be read when it is answered.
 
-    A batch is as long as its bytes are, where it came as bytes; else as its keys and values: then how a record is
-    encoded is the store's affair, and records of internal topics count as nothing.
+    All of it is read when it arrives. A later change of one partition costs only what is new in that partition.
     """
 
     number: int
     request: Fetch
     since_ms: int
+    size: int = 0
+    counted: dict[TopicPartition, Counted] = field(default_factory=dict)
 
-    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> FetchAnswer | None:
+    def judge(
+        self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None
+    ) -> FetchAnswer | None:
         """The answer, if it is due."""
+        if isinstance(changed, tuple):
+            return self._look_at(changed, partitions, now_ms)
         answer = partitions.fetch(self.request)
-        fetched = tuple(answer.partitions.values())
-        failed = not fetched or any(one.error != Error.NONE for one in fetched)
-        size = _size((batch for one in fetched for batch in one.batches), self.request.min_bytes)
-        waited_ms = now_ms - self.since_ms
-        read = FetchRead(failed, size, self.request.min_bytes, waited_ms, self.request.max_wait_ms)
-        return answer if fetch_goes(read) else None
+        reads = partitions.judge(self.request, answer)
+        ends = any(read.ends_wait for read in reads) or all(row.error for row in answer.partitions.values())
+        self.size = sum(read.size for read in reads)
+        for (partition, row), read in zip(answer.partitions.items(), reads, strict=True):
+            if row.batches:
+                self.counted[partition] = Counted(row.batches[-1].last_offset + 1, read.size)
+        return answer if self._is_due(ends, partitions, now_ms) else None
+
+    def _look_at(self, partition: TopicPartition, partitions: PartitionService, now_ms: int) -> FetchAnswer | None:
+        before = self.counted.get(partition) or Counted(self.request.partitions[partition], 0)
+        read, offset = partitions.read_more(self.request, partition, before.offset)
+        after = Counted(offset, partitions.counted(self.request, partition, before.size + read.size))
+        self.counted[partition], self.size = after, self.size - before.size + after.size
+        return partitions.fetch(self.request) if self._is_due(read.ends_wait, partitions, now_ms) else None
+
+    def _is_due(self, ends_wait: bool, partitions: PartitionService, now_ms: int) -> bool:
+        request, waited_ms = self.request, now_ms - self.since_ms
+        wanted = fetch_wants(request.min_bytes, request.max_bytes, partitions.settings.fetch_max_bytes)
+        return fetch_goes(FetchRead(ends_wait, self.size, wanted, waited_ms, request.max_wait_ms))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WaitingDeletion:
-    """A DeleteRecords, request `number`, that is carried out here, and waits for the other replicas."""
+    """A DeleteRecords, request `number`, that is carried out here, and waits for the other replicas.
+
+    `rows` are the partitions that wait no longer: each with its low watermark, and its error.
+    """
 
     number: int
     deletions: Mapping[TopicPartition, Deletion]
+    rows: dict[TopicPartition, tuple[int, int]] = field(default_factory=dict)
 
-    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> RecordsDeleted | None:
+    def judge(
+        self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None
+    ) -> RecordsDeleted | None:
         """The answer, when the records are gone at every replica that is up, or it is too late."""
-        rows = {tp: self._row(partitions.replica(tp), each, is_over) for tp, each in self.deletions.items()}
-        return None if any(error == WAITS for _, error in rows.values()) else RecordsDeleted(rows)
+        for partition in [changed] if isinstance(changed, tuple) else self.deletions:
+            if partition not in self.rows:
+                row = self._row(partitions.replica(partition), self.deletions[partition], is_over)
+                if row[1] != WAITS:
+                    self.rows[partition] = row
+        if len(self.rows) < len(self.deletions):
+            return None
+        return RecordsDeleted({partition: self.rows[partition] for partition in self.deletions})
 
     def _row(self, replica: Replica | None, deletion: Deletion, is_over: bool) -> tuple[int, int]:
         if deletion.error != Error.NONE:
@@ -177,7 +243,7 @@ class GroupTimer:
 
     group: str
 
-    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None) -> int | None:
         """NONE when it is time."""
         return int(Error.NONE) if is_over else None
 
@@ -197,7 +263,7 @@ class AskAgain:
     work: ProduceInProgress
     since_ms: int
 
-    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool, changed: Key | None = None) -> int | None:
         """NONE: whatever ends the wait is a reason to ask."""
         return int(Error.NONE)
 
@@ -236,6 +302,9 @@ class BlockUnderWay:
 Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch | WaitingDeletion | GroupTimer | AskAgain
 """What waits for a state of a partition, or for a time."""
 
+OfRequest = HeldAnswer | WaitingFetch | WaitingDeletion | AskAgain
+"""Those of them that a client's request waits for."""
+
 Asking = QuestionsUnderWay | MarkersUnderWay | BlockUnderWay
 """What waits for the answer to a request of the broker itself."""
 
@@ -273,7 +342,7 @@ def with_error(answer: Answer, partition: TopicPartition, error: int) -> Answer:
         case WriteTxnMarkersAnswer():
             return WriteTxnMarkersAnswer(tuple(_marker_with_error(row, partition, error) for row in answer.markers))
         case OffsetsCommitted():
-            return OffsetsCommitted({row: answered or of_group for row, answered in answer.errors.items()})
+            return replace(answer, rows=tuple(replace(row, error=row.error or of_group) for row in answer.rows))
         case OffsetsDeleted():
             return OffsetsDeleted(of_group, {})
         case OffsetFetchAnswer():
@@ -297,18 +366,3 @@ def _marker_with_error(row: MarkerWritten, partition: TopicPartition, error: int
         row.producer_id,
         {tp: (answered or error) if tp == partition else answered for tp, answered in row.errors.items()},
     )
-
-
-def _size(batches: Iterable[Batch], enough: int) -> int:
-    """How many bytes there are; counted no further than there are `enough`."""
-    size = 0
-    for batch in batches:
-        if batch.encoded is not None:
-            size += len(batch.encoded.data)
-        for record in batch.records if batch.encoded is None else ():
-            size += sum(len(part) for part in (record.key, record.value) if isinstance(part, bytes))
-            if size >= enough:
-                break
-        if size >= enough:
-            break
-    return size

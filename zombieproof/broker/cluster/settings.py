@@ -41,6 +41,7 @@ class Settings:
     group_max_session_timeout_ms: int = 1_800_000
     group_max_size: int = 2_147_483_647
     request_timeout_ms: int = 30_000
+    fetch_max_bytes: int = 57_671_680
     add_partitions_to_txn_retry_backoff_ms: int = 20
     add_partitions_to_txn_retry_backoff_max_ms: int = 100
     min_insync_replicas: int = 1

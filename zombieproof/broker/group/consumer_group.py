@@ -4,12 +4,14 @@ What a member says and what follows is decided by the steps (``statemachines.con
 topics and partitions have names.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from zombieproof.broker.group.assignors import server_assignor, wanted_assignor
 from zombieproof.formats.batches import ConsumerMemberValue, GroupValue
-from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.topics import TopicPartition, UnnamedTopic
 from zombieproof.model.vocabulary import NONE, ClassicGroupState
 from zombieproof.statemachines.classic_group.effects import Identity
 from zombieproof.statemachines.consumer_group_member.heartbeat import FIRST_GROUP_EPOCH, ConsumerGroupEffects
@@ -39,6 +41,12 @@ class ConsumerMember:
     revoking: dict[TopicPartition, int] = field(default_factory=dict)
     target: tuple[TopicPartition, ...] = ()
 
+    def forget_topics(self, gone: Mapping[str, UnnamedTopic]) -> None:
+        """Topics were deleted: until it has given back their partitions, the member has those of unnamed topics."""
+        self.partitions = {_renamed(each, gone): epoch for each, epoch in self.partitions.items()}
+        self.revoking = {_renamed(each, gone): epoch for each, epoch in self.revoking.items()}
+        self.target = tuple([_renamed(each, gone) for each in self.target])
+
     def value(self) -> ConsumerMemberValue:
         """What of the member is written into the log."""
         return ConsumerMemberValue(
@@ -53,6 +61,10 @@ class ConsumerMember:
             self.rebalance_timeout_ms,
             self.assignor,
         )
+
+
+def _renamed(partition: TopicPartition, gone: Mapping[str, UnnamedTopic]) -> TopicPartition:
+    return gone.get(partition[0], partition[0]), partition[1]
 
 
 @dataclass(slots=True)
@@ -125,6 +137,18 @@ class ConsumerGroup:
         """What no member says any more is not known any more."""
         wanted = self.wanted_patterns()
         self.patterns = {pattern: topics for pattern, topics in self.patterns.items() if pattern in wanted}
+
+    def forget_topics(self, topic_ids: Mapping[str, UUID]) -> None:
+        """Topics were deleted, and their names may soon be those of others: members have had partitions of these ids.
+
+        The next heartbeat finds that a topic which the group reads has other partitions than before, whatever its name
+        stands for then.
+        """
+        gone = {topic: UnnamedTopic.of(topic_id) for topic, topic_id in topic_ids.items()}
+        for member in self.members.values():
+            member.forget_topics(gone)
+        if self.counts is not None:
+            self.counts |= dict.fromkeys(self.counts.keys() & gone.keys(), NONE)
 
     # ---------------------------------------------------------------- who has what
 
@@ -207,6 +231,9 @@ def loaded_consumer_group(name: str, value: GroupValue) -> ConsumerGroup:
     group = ConsumerGroup(name, value.generation, value.assignment_epoch, patterns=dict(value.patterns))
     for member, epoch in value.members:
         group.members[member] = _loaded_member(epoch, said[member])
+    # All partitions that a topic had when they were assigned last are somebody's.
+    assigned = Counter(topic for member in group.members.values() for topic, _ in member.target)
+    group.counts = {topic: assigned[topic] for topic in group.topics()}
     return group
 
 

@@ -52,7 +52,7 @@ class ConsumerGroupLog:
         """The group as the log tells of it.
 
         Raises:
-            Undecodable: a member has a partition of a topic that is not known.
+            Undecodable: a record is not what its type says.
         """
         read = (read_record(key, value) for key, value in self._newest.get(group, {}).items())
         found = groups_of((record for record in read if record is not None), self.metadata.topic_names)

@@ -20,6 +20,7 @@ from zombieproof.broker.group.store import GroupStore, GroupStores
 from zombieproof.broker.group.topic_patterns import topics_of
 from zombieproof.formats.topics import INTERNAL_TOPICS
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.consumer_group_member import heartbeat as steps
 from zombieproof.statemachines.consumer_group_member import reconciling
@@ -51,14 +52,15 @@ class ConsumerMembers:
     def __init__(  # what a broker has, each part once
         self,
         stores: GroupStores,
+        rules: Rules,
         settings: Settings,
         clock: Clock,
         journal: Journal,
         ids: MemberIds,
         metadata: Metadata,
     ) -> None:
-        self._stores, self._settings, self._clock, self._journal = stores, settings, clock, journal
-        self._ids, self._metadata = ids, metadata
+        self._stores, self._rules, self._settings, self._clock = stores, rules, settings, clock
+        self._journal, self._ids, self._metadata = journal, ids, metadata
 
     # ---------------------------------------------------------------- requests
 
@@ -93,6 +95,7 @@ class ConsumerMembers:
             self._beat(work),
             self._facts(work),
             self._host(work.group),
+            self._rules,
             work.effects,
             self._journal.begin(),
         )
@@ -229,7 +232,8 @@ class ConsumerMembers:
     def _look_at(self, store: GroupStore, group: ConsumerGroup, name: str) -> None:
         """Remove a member, if its time is over."""
         effects, now_ms = ConsumerGroupEffects(), self._clock.now_ms()
-        reconciling.time_passes(group, group.members[name], now_ms, effects, self._journal.begin())
+        member, count = group.members[name], len(group.members)
+        reconciling.time_passes(group, member, count, now_ms, self._rules, effects, self._journal.begin())
         self._journal.take(group.name)
         if effects.leaves:
             del group.members[name]

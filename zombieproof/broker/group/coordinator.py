@@ -10,6 +10,7 @@ Source: reference §4; ``GroupCoordinatorService.java``, ``GroupMetadataManager.
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from uuid import UUID
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
@@ -67,7 +68,14 @@ class GroupCoordinator:
         self.descriptions = Descriptions(self._stores)
         self.deletions = Deletions(self._stores, settings, clock, journal, metadata)
         self.membership = Membership(self._stores, settings, clock, journal, ids)
-        self.consumer_members = ConsumerMembers(self._stores, settings, clock, journal, ids, metadata)
+        self.consumer_members = ConsumerMembers(self._stores, rules, settings, clock, journal, ids, metadata)
+
+    def forget_topics(self, topic_ids: Mapping[str, UUID]) -> None:
+        """Topics with these names and ids were deleted."""
+        for store in self._stores.all():
+            for group in store.groups.values():
+                if isinstance(group, ConsumerGroup):
+                    group.forget_topics(topic_ids)
 
     # ---------------------------------------------------------------- partitions
 

@@ -79,7 +79,10 @@ class Deletions:
         ending = dict[str, tuple[ClassicGroup | ConsumerGroup | NoGroup, PendingRequest]]()
         for name in names:
             group, pending, effects = _group(store, name), PendingRequest(), GroupEffects()
-            deletion.delete_group(group, pending, found.error, effects, self._journal.begin())
+            transactions = 0 if store is None else store.offsets.transactions_of(name)
+            deletion.delete_group(
+                group, transactions, pending, found.error, self._stores.rules, effects, self._journal.begin()
+            )
             self._journal.take(name)
             errors[name] = effects.error
             if effects.append and store is not None:
@@ -102,6 +105,16 @@ class Deletions:
             tombstones = tuple(Record(key, None) for key in keys if (key.topic, key.partition) in gone)
             if tombstones:
                 store.write(tombstones, self._clock.now_ms())
+
+    def forget_left_over(self, partition: int) -> None:
+        """Forget the offsets of deleted topics that a crash has kept in the log of this partition."""
+        store, gone = self._stores.store(partition), self._metadata.deleted_names
+        if store is None or not gone:
+            return
+        keys = (key for name in store.groups for key in store.offsets.keys(name) if key.topic in gone)
+        tombstones = tuple(Record(key, None) for key in keys if self._metadata.count(key.topic) == 0)
+        if tombstones:
+            store.write(tombstones, self._clock.now_ms())
 
     def expire_offsets(self) -> None:
         """One sweep: offsets that nobody reads go when they are old, and groups without members and offsets go."""

@@ -3,6 +3,7 @@
 What is told is decided by the steps (``statemachines.group_coordinator.descriptions``); here groups are looked up.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from zombieproof.broker.group.classic_group import ClassicGroup
@@ -10,6 +11,7 @@ from zombieproof.broker.group.classic_member import GroupMember
 from zombieproof.broker.group.consumer_group import ConsumerGroup, ConsumerMember
 from zombieproof.broker.group.senders import AnyGroup
 from zombieproof.broker.group.store import GroupStores
+from zombieproof.formats.topics import TopicPartition, UnnamedTopic
 from zombieproof.messages.group_descriptions import (
     ConsumerDescription,
     ConsumerGroupDescribe,
@@ -123,6 +125,11 @@ def _consumer(name: str, member: ConsumerMember) -> ConsumerDescription:
         member.client_host,
         member.topics,
         member.topic_pattern or "",
-        tuple(sorted(member.partitions)),
-        tuple(sorted(member.target)),
+        _named(member.partitions),
+        _named(member.target),
     )
+
+
+def _named(partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+    """Those of topics that exist: of others nothing is told, as in Kafka."""
+    return tuple(sorted(each for each in partitions if not isinstance(each[0], UnnamedTopic)))

@@ -7,7 +7,7 @@ Source: reference §4.1, §3.4; ``KafkaApis.scala``, ``OffsetMetadataManager.jav
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
@@ -20,7 +20,14 @@ from zombieproof.broker.partition.produce import PartitionsToVerify
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, Record
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.groups import OffsetCommit, OffsetsCommitted, PlainOffsetToCommit, TxnOffsetCommit
+from zombieproof.messages.groups import (
+    OffsetCommit,
+    OffsetCommitted,
+    OffsetsCommitted,
+    PlainOffsetToCommit,
+    TxnOffsetCommit,
+    TxnOffsetsCommitted,
+)
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Mode
 from zombieproof.statemachines.classic_group.membership import committed
@@ -32,33 +39,37 @@ from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """The rows of a commit that are left to be written, and the errors of the others.
+    """The rows of a commit that came in, and what was refused before that.
 
-    `retention_ms`: for how long they are kept; NONE: as long as the broker keeps those of which nobody says it.
+    `errors`: what is wrong with each row that came in; those with nothing are to be written. `retention_ms`: for how
+    long they are kept; NONE: as long as the broker keeps those of which nobody says it.
     """
 
-    rows: tuple[PlainOffsetToCommit, ...]
-    errors: dict[TopicPartition, int]
+    entered: tuple[PlainOffsetToCommit, ...]
+    refused: tuple[OffsetCommitted, ...]
+    errors: tuple[int, ...]
     retention_ms: int = NONE
 
+    @property
+    def rows(self) -> tuple[PlainOffsetToCommit, ...]:
+        """What is left to be written."""
+        return tuple(row for row, error in zip(self.entered, self.errors, strict=True) if error == Error.NONE)
+
     def answer(self, error: int) -> OffsetsCommitted:
-        """`error` for every row that has none of its own."""
-        return OffsetsCommitted({**self.errors, **{row.partition: error for row in self.rows}})
+        """`error` for every row that has none of its own; what was refused comes first, as in Kafka."""
+        told = zip(self.entered, self.errors, strict=True)
+        return OffsetsCommitted((*self.refused, *(OffsetCommitted(row.partition, own or error) for row, own in told)))
 
     def without_long_metadata(self, limit: int, journal: Journal, group: str) -> "Offsets":
-        """The rows whose metadata is short enough; the others have their error."""
-        rows, errors = [], dict(self.errors)
-        for row in self.rows:
-            error = commits.row_fits(_length(row.metadata), limit, journal.begin())
+        """Rows whose metadata is too long have that error."""
+        errors = []
+        for row in self.entered:
+            errors.append(commits.row_fits(_length(row.metadata), limit, journal.begin()))
             journal.take(group)
-            if error == Error.NONE:
-                rows.append(row)
-            else:
-                errors[row.partition] = error
-        return Offsets(tuple(rows), errors, self.retention_ms)
+        return Offsets(self.entered, self.refused, tuple(errors), self.retention_ms)
 
     def records(self, group: str, now_ms: int) -> tuple[Record, ...]:
-        """A record for each row."""
+        """A record for each row that is left."""
         until_ms = commits.kept_until(now_ms, self.retention_ms)
         return tuple(
             Record(
@@ -75,13 +86,13 @@ def offsets_of(
     unknown_topic_ids: frozenset[str] = frozenset(),
     retention_ms: int = NONE,
 ) -> Offsets:
-    """The rows of a request: a partition that does not exist is told so, whatever becomes of the others."""
-    errors = {
-        row.partition: commits.row_enters(exists(row.partition), row.partition[0] not in unknown_topic_ids)
-        for row in rows
-        if not exists(row.partition)
-    }
-    return Offsets(tuple(row for row in rows if row.partition not in errors), errors, retention_ms)
+    """The rows of a request: a partition that does not exist is refused, whatever becomes of the others."""
+    judged = [
+        (row, commits.row_enters(exists(row.partition), row.partition[0] not in unknown_topic_ids)) for row in rows
+    ]
+    refused = tuple(OffsetCommitted(row.partition, error) for row, error in judged if error != Error.NONE)
+    entered = tuple(row for row, error in judged if error == Error.NONE)
+    return Offsets(entered, refused, (int(Error.NONE),) * len(entered), retention_ms)
 
 
 def _length(metadata: str) -> int:
@@ -190,7 +201,8 @@ class OffsetCommitInProgress:
     guard: int = field(init=False, default=verification.NO_GUARD)
 
     def __post_init__(self) -> None:
-        self.offsets = offsets_of(self.request.offsets, self.context.metadata.exists)
+        request = self.request
+        self.offsets = offsets_of(request.offsets, self.context.metadata.exists, request.unknown_topic_ids)
 
     def start(self) -> PartitionsToVerify | None:
         """What the transaction coordinator is to be asked before `finish`; None: nothing."""
@@ -217,10 +229,12 @@ class OffsetCommitInProgress:
         verification.concludes(error, self.guard, arrival, effects)
         self.error = effects.error
 
-    def finish(self) -> OffsetsCommitted:
+    def finish(self) -> TxnOffsetsCommitted:
         """Commit, and answer the client."""
         answer, version = self._commit(), self.request.version
-        return OffsetsCommitted({tp: commits.on_the_wire(error, version) for tp, error in answer.errors.items()})
+        return TxnOffsetsCommitted(
+            tuple(replace(row, error=commits.on_the_wire(row.error, version)) for row in answer.rows)
+        )
 
     def _commit(self) -> OffsetsCommitted:
         request, context = self.request, self.context

@@ -8,7 +8,8 @@ from typing import Protocol
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.broker.store.cleaner import Compacted, Pass, Plan
 from zombieproof.broker.store.config import LogConfig
-from zombieproof.formats.batches import Batch, DataHeader, size_of
+from zombieproof.formats.batches import Batch, DataHeader
+from zombieproof.formats.encoding import size_of
 from zombieproof.model.vocabulary import NONE
 
 

@@ -17,7 +17,8 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.record_checks import of_records, refused_records
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.store.config import LogConfig
-from zombieproof.formats.batches import Batch, size_of
+from zombieproof.formats.batches import Batch
+from zombieproof.formats.encoding import size_of
 from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
 from zombieproof.messages.partitions import ConnectionClosed, Produce, ProduceAnswer, Produced, SentBatch
 from zombieproof.model.vocabulary import NONE, Error, Mode, Origin
@@ -160,8 +161,9 @@ class ProduceInProgress:
 
     def _append(self, partition: TopicPartition, guard: int, replica: Replica | None) -> None:
         sent, refused = self._sent(partition), {}
-        size, limits = size_of(sent.batch), LIMITS if replica is None else replica.config.limits
+        limits = LIMITS if replica is None else replica.config.limits
         is_consistent = _is_consistent(sent.batch)
+        size = size_of(sent.batch) if is_consistent or sent.batch.encoded is not None else 0
         if replica is not None and is_consistent and not sent.is_corrupt:
             refused = refused_records(sent.batch, replica.now_ms, limits)
         fit = validation.fit(size, reduce(validation.worse_of, refused.values(), 0), limits)

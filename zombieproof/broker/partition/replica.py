@@ -8,7 +8,7 @@ it then knows the newest batch only (reference §3.7, §14).
 Source: reference §3.1 to §3.7, §6; ``UnifiedLog.java``, ``Partition.scala``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -28,8 +28,9 @@ from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.written import Written
 from zombieproof.broker.store.cleaner import CleanerSettings, LastRecord, Plan
 from zombieproof.broker.store.config import LogConfig
-from zombieproof.formats.batches import Batch, Marker, size_of
+from zombieproof.formats.batches import Batch, Marker
 from zombieproof.formats.compression import Codec
+from zombieproof.formats.encoding import size_of
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import (
     EVERYTHING,
@@ -86,10 +87,11 @@ def _last_record(entry: ProducerEntry) -> LastRecord:
 
 
 class Room(NamedTuple):
-    """For how many bytes of a partition there is room in an answer; `takes_one`: in any case for the first batch."""
+    """For how much of a partition there is room in an answer; `takes_one`: in any case for the first batch."""
 
     most_bytes: int
     takes_one: bool = True
+    most_batches: int = EVERYTHING
 
 
 ROOM_FOR_ALL = Room(EVERYTHING)
@@ -105,7 +107,7 @@ class Replica:
 
     Each step adds to `written`, which the replicas of a broker share, if it moves the log. `config` are the settings of
     its topic, which whoever has the replica sets. `start_elsewhere`: the least offset with which the log of another
-    replica begins that is up; None: there is no other.
+    replica begins that is up; None: there is no other. `is_changing`: an append or a deletion was begun and not ended.
     """
 
     def __init__(
@@ -130,6 +132,7 @@ class Replica:
         self.config = LogConfig()
         self.in_sync = 1
         self.start_elsewhere: int | None = None
+        self.is_changing = False
         self._high_watermark: int | None = None
 
     # ---------------------------------------------------------------- offsets
@@ -196,11 +199,14 @@ class Replica:
         judged = self.producers.judge(batch, guard, origin)
         row, start = Row(judged.row), self.log.start_offset
         if judged.appends:
+            self.is_changing = True
             try:
                 written = self._write(batch)
             except StorageFailure:
+                self.is_changing = False
                 return Appended(Error.KAFKA_STORAGE_ERROR, row, log_start_offset=start)
             self._note(self.producers.record(written, judged.event))
+            self.is_changing = False
             if self.log.failure is not None:
                 return Appended(Error.KAFKA_STORAGE_ERROR, row, written.base_offset, start, batch=written)
             stamp_ms = written.timestamp_ms if self.config.stamps else NONE
@@ -351,8 +357,14 @@ class Replica:
             StorageFailure: the store has failed.
         """
         if offset > self.log.start_offset:
-            self.raise_log_start(offset)
-            self.log.keep_start()
+            self.is_changing = True
+            try:
+                self.raise_log_start(offset)
+                self.log.keep_start()
+            except StorageFailure:
+                self.is_changing = False
+                raise
+            self.is_changing = False
             self.written.add(self.partition)
 
     def _fold_log(self, producers: ProducerStates, first: int) -> list[AbortedTransaction]:
@@ -401,12 +413,20 @@ class Replica:
             return _diverging(epoch, end_offset, reach, stable, isolation)
         if read.error != Error.NONE:
             return Fetched(read.error)
-        batches = tuple(_within(self.log.read(offset), read.bound, room))
+        batches, read_bytes = _within(self.log.read(offset), read.bound, room)
         aborted: tuple[tuple[int, int], ...] | None = None
         if read.lists_aborted:
             found = self.aborted.collect(offset, read.aborted_below).aborted if batches else ()
             aborted = tuple((entry.producer_id, entry.first_offset) for entry in found)
-        return Fetched(read.error, reach.high_watermark, stable.last_stable, reach.log_start, aborted, batches)
+        return Fetched(
+            read.error,
+            reach.high_watermark,
+            stable.last_stable,
+            reach.log_start,
+            aborted,
+            batches,
+            read_bytes=read_bytes,
+        )
 
     def listed_offset(self, timestamp_ms: int, isolation: Isolation) -> ListedOffset:
         """What ListOffsets tells such a reader of a time, or of a place that a negative one stands for."""
@@ -474,15 +494,24 @@ class Replica:
         return self.producers.has_late_transaction()
 
 
-def _within(batches: Iterable[Batch], bound: int, room: Room) -> Iterator[Batch]:
-    """The batches that end before `bound`, as many as there is room for."""
-    left, is_first = room.most_bytes, True
+def _within(batches: Iterable[Batch], bound: int, room: Room) -> tuple[tuple[Batch, ...], int]:
+    """The batches that end before `bound`, as many as there is room for, and how many bytes Kafka would return.
+
+    Kafka cuts a batch that does not fit, but for the first, and counts what is left of it.
+    """
+    taken, size = list[Batch](), 0
     for batch in batches:
-        left -= size_of(batch)
-        if batch.last_offset >= bound or (left < 0 and not (is_first and room.takes_one)):
-            return
-        yield batch
-        is_first = False
+        if batch.last_offset >= bound:
+            break
+        after = size + size_of(batch)
+        if len(taken) >= room.most_batches:
+            break
+        if after > room.most_bytes and (taken or not room.takes_one):
+            size = max(size, room.most_bytes) if taken else 0
+            break
+        taken.append(batch)
+        size = after
+    return tuple(taken), size
 
 
 def _diverging(epoch: int, end_offset: int, reach: offsets.Reach, stable: offsets.Readable, isolation: int) -> Fetched:

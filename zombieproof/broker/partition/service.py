@@ -12,10 +12,11 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.topics import Topics
 from zombieproof.broker.group.coordinator import GroupCoordinator
+from zombieproof.broker.partition.fetch_budget import FetchBudget, Load
 from zombieproof.broker.partition.log import Damaged, Log, StorageFailure
-from zombieproof.broker.partition.replica import Replica, Room
+from zombieproof.broker.partition.replica import ROOM_FOR_ALL, Replica, Room
 from zombieproof.broker.partition.written import Written
-from zombieproof.formats.batches import Marker, size_of
+from zombieproof.formats.batches import Marker
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TopicPartition, is_legal_topic
 from zombieproof.messages.partitions import (
     DeleteRecords,
@@ -45,6 +46,8 @@ from zombieproof.statemachines.partition_leader import deleting, front_door, mar
 from zombieproof.statemachines.partition_leader.deleting import Deletion
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
+BATCHES_OF_EACH = 4
+
 
 @dataclass(slots=True)
 class PartitionService:
@@ -56,6 +59,7 @@ class PartitionService:
     journal: Journal
     topics: Topics
     replicas: dict[TopicPartition, Replica] = field(default_factory=dict)
+    budget: FetchBudget = field(default_factory=FetchBudget)
     written: Written = field(default_factory=Written)
 
     def replica(self, partition: TopicPartition) -> Replica | None:
@@ -143,12 +147,40 @@ class PartitionService:
 
     def fetch(self, request: Fetch) -> FetchAnswer:
         """Answer Fetch; a follower answers too (KIP-392)."""
-        rows, left, has_some = dict[TopicPartition, Fetched](), request.max_bytes, False
+        rows, has_some = dict[TopicPartition, Fetched](), False
+        budget = self.budget.left
+        left = min(request.max_bytes, self.settings.fetch_max_bytes, budget.size)
+        # A fetch of many partitions costs something for each of them, however few batches it gets.
+        batches = batches_left = max(budget.batches, BATCHES_OF_EACH * len(request.partitions))
         for partition, offset in request.partitions.items():
-            rows[partition] = self._fetch(partition, offset, request, Room(left, not has_some))
-            size = sum(size_of(batch) for batch in rows[partition].batches)
+            rows[partition] = self._fetch(partition, offset, request, Room(left, not has_some, batches_left))
+            batches_left -= len(rows[partition].batches)
+            size = rows[partition].read_bytes
             left, has_some = max(left - size, 0), has_some or size > 0
+        self.budget.collect(Load(sum(row.read_bytes for row in rows.values()), batches - batches_left))
         return FetchAnswer(rows)
+
+    def read_more(self, request: Fetch, partition: TopicPartition, offset: int) -> tuple[offsets.PartitionRead, int]:
+        """What one partition adds to a fetch that has waited, from `offset` on, and where it would add more."""
+        row = self._fetch(partition, offset, request, ROOM_FOR_ALL)
+        read = self._judged(request, partition, row, has_waited=True)
+        return read, row.batches[-1].last_offset + 1 if row.batches else offset
+
+    def judge(self, request: Fetch, answer: FetchAnswer) -> list[offsets.PartitionRead]:
+        """What each partition contributes to a fetch that has just arrived."""
+        return [self._judged(request, tp, row, has_waited=False) for tp, row in answer.partitions.items()]
+
+    def counted(self, request: Fetch, partition: TopicPartition, size: int) -> int:
+        """How many of `size` bytes of one partition count for a fetch that has waited."""
+        return offsets.counts(size, self._most(request, partition))
+
+    def _judged(self, request: Fetch, tp: TopicPartition, row: Fetched, *, has_waited: bool) -> offsets.PartitionRead:
+        diverges, most = row.diverging_epoch != NONE, self._most(request, tp)
+        return offsets.partition_read(row.error, diverges, row.read_bytes, most, has_waited)
+
+    @staticmethod
+    def _most(request: Fetch, partition: TopicPartition) -> int:
+        return (request.of_each_max_bytes or {}).get(partition, request.partition_max_bytes)
 
     def _fetch(self, partition: TopicPartition, offset: int, request: Fetch, room: Room) -> Fetched:
         replica, said = self.replica(partition), offsets.meant((request.leader_epochs or {}).get(partition, NONE))
@@ -159,9 +191,9 @@ class PartitionService:
             return Fetched(door.error, aborted=())
         if door.error != Error.NONE or replica is None:
             return Fetched(door.error)
-        most = (request.of_each_max_bytes or {}).get(partition, request.partition_max_bytes)
+        most = self._most(request, partition)
         last_epoch = offsets.meant((request.last_epochs or {}).get(partition, NONE))
-        left = Room(min(room.most_bytes, most), room.takes_one)
+        left = room._replace(most_bytes=min(room.most_bytes, most))
         try:
             return replica.fetch(offset, request.isolation, left, last_epoch)
         except Damaged:

@@ -60,9 +60,9 @@ class SavedTopic(_Strict):
 
 
 class SavedCluster(_Strict):
-    """The whole file. `version` is that of the metadata; `deleted_ids`: topics of which folders may be left.
+    """The whole file. `version` is that of the metadata; a file of an earlier version has no `checksum`.
 
-    A file of an earlier version has no `checksum`.
+    `deleted_ids`: topics of which folders may be left; `deleted_names`: topics of which committed offsets may be left.
     """
 
     format: Literal[1] = 1
@@ -72,6 +72,7 @@ class SavedCluster(_Strict):
     topics: dict[str, SavedTopic]
     version: int = 0
     deleted_ids: tuple[UUID, ...] = ()
+    deleted_names: tuple[str, ...] = ()
     checksum: str | None = None
 
 
@@ -143,6 +144,7 @@ def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: 
         },
         version=metadata.version,
         deleted_ids=tuple(sorted(metadata.deleted_ids)),
+        deleted_names=tuple(sorted(metadata.deleted_names)),
     )
 
 
@@ -163,5 +165,5 @@ def metadata_of(saved: SavedCluster, place: tuple[Placement, Placement] | None =
                 partition.replicas, partition.in_sync, leader, partition.leader_epoch + 1
             )
     metadata.version = max(metadata.version, saved.version + 1)
-    metadata.deleted_ids = set(saved.deleted_ids)
+    metadata.deleted_ids, metadata.deleted_names = set(saved.deleted_ids), set(saved.deleted_names)
     return metadata

@@ -7,7 +7,7 @@ checkpoint of recovery points, which may be behind and is never before.
 Source: ``LogManager.java``, ``MetaProperties.java``, ``PartitionMetadata.java``.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -99,6 +99,7 @@ class LogDirectory:
         self._in_trouble: dict[SegmentLog, None] = {}
         self._checkpointed_ms, self._has_news = 0, False
         self.logs: dict[TopicPartition, SegmentLog] = {}
+        self._topic_ids: dict[TopicPartition, UUID] = {}
         self.cleaner = LogCleaner(self.logs, clock)
         self.discarded = DiscardedFolders(disk, path, clock)
         self.was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
@@ -290,7 +291,7 @@ class LogDirectory:
         # What the checkpoint says of a folder that was not there is of a topic that was deleted.
         log.cleaned_offset = None if is_new else self._cleaned_offsets.get(partition)
         self._has_news = True
-        return self._added(partition, log)
+        return self._added(partition, topic_id, log)
 
     def open_offline(self, partition: TopicPartition, topic_id: UUID, config: LogConfig, damage: Damaged) -> Store:
         """The store of a partition whose log is damaged: nothing of it is read, and what is recorded of it stays."""
@@ -301,7 +302,7 @@ class LogDirectory:
         log.start_offset, log.recovery_point = recorded.start_offset or 0, recorded.synced_offset
         log.offline = damage
         self._looked.pop(partition, None)
-        return self._added(partition, log)
+        return self._added(partition, topic_id, log)
 
     def reopen(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> Store:
         """Open a log again that had failed; what was not durable is dropped.
@@ -324,12 +325,14 @@ class LogDirectory:
             raise
         return store
 
-    def open_failed(self, partition: TopicPartition, config: LogConfig, error: OSError | StorageFailure) -> Store:
+    def open_failed(
+        self, partition: TopicPartition, topic_id: UUID, config: LogConfig, error: OSError | StorageFailure
+    ) -> Store:
         """The store of a new partition that the disk has no room for: it is closed and offline until it is reopened."""
         log = self._log_of(partition, config)
         text = str(error) if isinstance(error, StorageFailure) else log.no_write(error)
         log.failure, log.offline = StorageFailure(text), Damaged(text)
-        store = self._added(partition, log)
+        store = self._added(partition, topic_id, log)
         log.in_trouble()
         return store
 
@@ -358,9 +361,9 @@ class LogDirectory:
             self.disk.remove(path)
         return fault
 
-    def _added(self, partition: TopicPartition, log: SegmentLog) -> Store:
+    def _added(self, partition: TopicPartition, topic_id: UUID, log: SegmentLog) -> Store:
         log.in_trouble = partial(self._in_trouble.__setitem__, log, None)
-        self.logs[partition] = log
+        self.logs[partition], self._topic_ids[partition] = log, topic_id
         return Store(log, SnapshotFiles(self.disk, log.directory, log.fail))
 
     def take_troubled(self) -> list[SegmentLog]:
@@ -384,7 +387,7 @@ class LogDirectory:
             self.disk.rename(log.directory, path)
             self.disk.sync_directory(folder)
             self.disk.sync_directory(self.path)
-        del self.logs[partition]
+        del self.logs[partition], self._topic_ids[partition]
         self._dirty.pop(log, None)
         self._recorded.pop(partition, None)
         return path
@@ -400,14 +403,14 @@ class LogDirectory:
 
     # ---------------------------------------------------------------- topics that are deleted
 
-    def keep_only(self, partitions: Container[TopicPartition]) -> None:
-        """The folders of all others are renamed, to be removed later: nobody takes them for logs any more."""
-        gone = [partition for partition in self.logs if partition not in partitions]
+    def keep_only(self, topic_ids: Mapping[str, UUID]) -> None:
+        """Rename the folders of topics without one of these names and ids: they are no logs any more, and go later."""
+        gone = [each for each in self.logs if topic_ids.get(each[0]) != self._topic_ids[each]]
         for partition in gone:
             log = self.logs[partition]
             if self.disk.exists(log.directory):
                 self.discarded.add(log.directory, log.config.file_delete_delay_ms)
-            del self.logs[partition]
+            del self.logs[partition], self._topic_ids[partition]
             self._dirty.pop(log, None)
         if gone or self._is_due:
             self._is_due = False
@@ -435,6 +438,16 @@ class LogDirectory:
         parts = [(log, *log.unsynced()) for log in self._dirty if log.failure is None and log.offline is None]
         self._dirty.clear()
         return Syncing(self.disk, parts)
+
+    def sync_written(self) -> None:
+        """Sync what was written so far, in the middle of a turn. It counts as durable when the turn is synced."""
+        if self.durability is Durability.FSYNC:
+            for log in [each for each in self._dirty if each.failure is None and each.offline is None]:
+                _, files, names = log.unsynced()
+                try:
+                    log.sync(files, names)
+                except OSError as error:
+                    log.fail(error)
 
     def partition_of(self, log: SegmentLog) -> TopicPartition:
         """Whose log it is."""

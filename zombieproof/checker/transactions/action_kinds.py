@@ -76,6 +76,8 @@ class Action(IntEnum):
     CLOSE_SEGMENT = 48
     DROP_SEGMENTS = 49
     FORGET_PARTITION = 50
+    DELETE_GROUP = 51
+    RECREATE_INPUT = 52
 
 
 HARD = (Action.REJECT_APPEND, Action.CLOSE_LOG)
@@ -96,8 +98,19 @@ AT_COMMITS = (Action.ANSWER_COMMIT, Action.FAIL_COMMIT, Action.DOUBT_COMMIT)
 AT_OFFSETS = (Action.REPLICATE_OFFSETS, Action.CUT_OFFSETS)
 """What happens to the offsets log there: replicas have it, or another leader has not what they had not."""
 
-KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS, *AT_CONTROLLER, *AT_COMMITS, *AT_OFFSETS)
-"""What only happens where more than the messages of clients and markers travels."""
+AT_GROUP = (Action.DELETE_GROUP, Action.RECREATE_INPUT)
+"""What an administrator does to the group, or to its input topic."""
+
+KINDS_BETWEEN_BROKERS = (
+    *AT_APPENDS,
+    Action.DISCONNECT,
+    *AT_BLOCKS,
+    *AT_CONTROLLER,
+    *AT_COMMITS,
+    *AT_OFFSETS,
+    *AT_GROUP,
+)
+"""What only happens where more than the messages of clients and markers travels, or an administrator deletes things."""
 
 AT_LOGS = (Action.CLEAN, Action.CLOSE_SEGMENT, Action.DROP_SEGMENTS)
 """What becomes of the logs of partitions in time."""
@@ -170,14 +183,15 @@ def _numbered() -> tuple[tuple[int, int], ...]:
     }
     first, last = ([(int(k), i) for k, count in some.items() for i in range(count)] for some in (counts, on_replicas))
     more = range(_PAIRS, PARTITIONS * MORE_PRODUCER_IDS)
-    return (*first, *((int(kind), i) for kind in AT_PRODUCERS for i in more), *last)
+    at_group = ((int(kind), 0) for kind in AT_GROUP)
+    return (*first, *((int(kind), i) for kind in AT_PRODUCERS for i in more), *at_group, *last)
 
 
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
 """(kind, argument) of each action, by its number.
 
-Those of `KINDS_BETWEEN_BROKERS` come behind all that is in every model, then what is about more producer ids, and those
-of `KINDS_ON_REPLICAS` last.
+Those of `KINDS_BETWEEN_BROKERS` come behind all that is in every model, `AT_GROUP` behind what is about more producer
+ids, and those of `KINDS_ON_REPLICAS` last.
 """
 
 FAULTS_BEHIND = (
@@ -194,7 +208,7 @@ FAULTS_BEHIND = (
 )
 """What may go wrong where more travels than messages of clients and markers."""
 
-OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD, *AT_LOGS, Action.FORGET_PARTITION)
+OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD, *AT_LOGS, Action.FORGET_PARTITION, *AT_GROUP)
 """What else has a budget, and need not happen. An administrator who aborts by hand comes some time: no fault."""
 
 FAULTS: tuple[int, ...] = tuple(

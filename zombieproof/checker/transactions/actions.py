@@ -13,6 +13,7 @@ from zombieproof.checker.transactions import (
     coordinator_actions,
     faults,
     group_appends,
+    group_deletion,
     id_blocks,
     network,
     operators,
@@ -187,6 +188,10 @@ def _at_leader(state: State, setup: Setup, trail: Trail, i: int, lost: bool) -> 
 
 def _between_brokers(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
     """Appends, questions of leaders, blocks of producer ids: where a scenario asks for it they are under way."""
+    if kind == Action.DELETE_GROUP:
+        return group_deletion.delete_group(state, setup, trail)
+    if kind == Action.RECREATE_INPUT:
+        return group_deletion.recreate_input(state, setup, trail)
     if kind >= Action.REPLICATE_OFFSETS:
         return _at_offsets(state, setup, trail, kind, i)
     if kind in AT_APPENDS:

@@ -52,7 +52,7 @@ def make(state: State, setup: Setup, trail: Trail, number: int, kind: int) -> bo
             under_way.error = Error.KAFKA_STORAGE_ERROR
             coordinator_actions.take_over(state, setup, trail)
     else:
-        make_durable(state, node, k, under_way.pending, under_way.label)
+        make_durable(state, setup, node, k, under_way.pending, under_way.label)
         if kind == Action.DOUBT_APPEND:
             budget.unknown_appends -= 1
             under_way.error = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND

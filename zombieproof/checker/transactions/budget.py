@@ -10,6 +10,8 @@ class Budget:
     `resumptions`: crashes behind the line that stores an identity outside. `ends_timed_out`: how often an application
     hears that its commit or abort has timed out (``asked_again``); `ends_given_up`: how often it closes its producer.
     `forgotten_partitions`: how often new metadata makes an idempotent producer drop the sequences of a partition.
+    `group_deletions`: how often an administrator deletes the group; `recreations`: how often its input topic is deleted
+    and created again under its name.
     """
 
     lost: int = 0
@@ -43,6 +45,8 @@ class Budget:
     retentions: int = 0
     ends_timed_out: int = 0
     forgotten_partitions: int = 0
+    group_deletions: int = 0
+    recreations: int = 0
 
 
 FAULTS = tuple(f.name for f in fields(Budget))

@@ -8,6 +8,7 @@ from zombieproof.checker.transactions.action_kinds import (
     AT_APPENDS,
     AT_BLOCKS,
     AT_CONTROLLER,
+    AT_GROUP,
     AT_MESSAGES,
     BITS,
     DELIVERIES,
@@ -53,7 +54,7 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
     if kind == Action.ELECT:
         return _is_leaderless(state)
     if kind >= Action.REPLICATE:
-        return len(state.replicas) > 0 and _has_cause_on_replicas(state, kind, setup)
+        return _has_cause_of_a_part(state, kind, setup)
     if Action.REFUSE <= kind <= Action.MISLEAD:
         return _is_switched_on(state, kind, setup)
     if kind >= Action.REPLICATE_OFFSETS:
@@ -66,6 +67,14 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
     if kind >= Action.CRASH:
         return _is_left(state, kind, setup)
     return True
+
+
+def _has_cause_of_a_part(state: State, kind: int, setup: Setup) -> bool:
+    """The kinds that came last: what an administrator deletes, and what only happens on replicas."""
+    if kind in AT_GROUP:
+        left = state.budget.group_deletions if kind == Action.DELETE_GROUP else state.budget.recreations
+        return len(state.outdated) > 0 and left > 0
+    return len(state.replicas) > 0 and _has_cause_on_replicas(state, kind, setup)
 
 
 def _is_leaderless(state: State) -> bool:
@@ -172,6 +181,8 @@ def worth_trying(state: State, setup: Setup, part: int) -> int:
         for kind in range(Action.MAKE_APPEND, Action.GIVE_LATE_BLOCK + 1):
             found |= _if(has_cause(state, kind, setup), kind, part)
         for kind in range(Action.REJECT_APPEND, Action.CUT_OFFSETS + 1):
+            found |= _if(has_cause(state, kind, setup), kind, part)
+        for kind in AT_GROUP:
             found |= _if(has_cause(state, kind, setup), kind, part)
     if _may_come_from_outside(state):
         for kind in range(Action.COMMIT_PLAINLY, Action.MISLEAD + 1):

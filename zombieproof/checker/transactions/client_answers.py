@@ -8,7 +8,7 @@ from zombieproof.checker.transactions.setup import Setup
 from zombieproof.checker.transactions.state import Message, State, Trail
 from zombieproof.checker.transactions.views import is_tv2
 from zombieproof.checker.transactions.vocabulary import Kind
-from zombieproof.model.vocabulary import NONE, ApiKey, ProducerState
+from zombieproof.model.vocabulary import NONE, ApiKey, Error, ProducerState
 from zombieproof.statemachines.producer import answers, calls
 from zombieproof.statemachines.producer.effects import Joins, Settlement, clear
 from zombieproof.statemachines.producer.records import Answer, Request
@@ -17,10 +17,11 @@ from zombieproof.statemachines.producer.records import Answer, Request
 def handle(state: State, setup: Setup, trail: Trail, i: int, error: int) -> None:
     """The answer to message `i` reaches its client."""
     message = state.messages[i]
+    c = int(message.client)
     if message.kind == Kind.PRODUCE:
         client_batches.handle(state, setup, trail, message, error)
+        _stop_unless_fenced(state, setup, c, error)
         return
-    c = int(message.client)
     client = state.clients[c]
     was_aborting = client.state == ProducerState.ABORTING_TRANSACTION
     clear(trail.producer)
@@ -40,6 +41,8 @@ def handle(state: State, setup: Setup, trail: Trail, i: int, error: int) -> None
         message.node = state.coordinator if network.speaks_to_coordinator(message.kind) else 0
     if trail.producer.repeats:
         network.ask_again(message)
+        if len(state.outdated) > 0 and answers.rebuilds_topic_ids(message.kind == Kind.TXN_OFFSET_COMMIT, setup.rules):
+            state.outdated[c] = False
         return
     kind, p, committed = int(message.kind), int(message.partition), message.detail == 1
     network.empty(message)
@@ -60,6 +63,17 @@ def handle(state: State, setup: Setup, trail: Trail, i: int, error: int) -> None
         client_actions.send_offset_commit(state, c)
     elif kind == Kind.TXN_OFFSET_COMMIT and trail.producer.settles == Settlement.SUCCEEDS:
         state.ghost.labels[client_actions.label_of(state, c) - 1].acked |= 1 << OFFSETS
+    _stop_unless_fenced(state, setup, c, error)
+
+
+def _stop_unless_fenced(state: State, setup: Setup, c: int, error: int) -> None:
+    """An application that is restarted after fencing stops for good after any other fatal error, as Streams does."""
+    client = state.clients[c]
+    if setup.bounds.restarts == 0 or client.state != ProducerState.FATAL_ERROR:
+        return
+    if error not in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH):
+        client.txn = setup.bounds.transactions[c]
+        client.op = 0
 
 
 def _handle_end(state: State, setup: Setup, trail: Trail, c: int, outcome: int) -> None:

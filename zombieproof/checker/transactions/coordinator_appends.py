@@ -98,7 +98,7 @@ def settle(state: State, setup: Setup, trail: Trail, node: int, k: int, label: i
     if node == state.coordinator:
         error = int(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND) if unknown else int(Error.NONE)
         state.next_producer_id += 1 if takes else 0
-        make_durable(state, node, k, pending, label)
+        make_durable(state, setup, node, k, pending, label)
     txn = state.nodes[node].cache[k]
     clear(effects)
     outcomes.append_answered(txn, pending, error, office(state, setup, node, 0), setup.rules, effects, trail)
@@ -163,13 +163,13 @@ def copy_transaction(source: Transaction, target: Transaction) -> None:
     target.next_producer_epoch = source.next_producer_epoch
 
 
-def make_durable(state: State, node: int, k: int, pending: PendingTransition, label: int) -> None:
+def make_durable(state: State, setup: Setup, node: int, k: int, pending: PendingTransition, label: int) -> None:
     """The record is in the log. Ghost: who opened the transaction, and who decided it."""
     was_open = state.nodes[node].cache[k].state == TransactionState.ONGOING
     if pending.operation == Operation.EXPIRE:
         appends.forget(state.durable[k])
         return
-    loading.write(state.durable[k], pending.target)
+    loading.write(state.durable[k], pending.target, setup.rules)
     if pending.operation in JOINS and not was_open:
         state.ghost.owner[k] = label
     elif pending.operation == Operation.END_BY_CLIENT and was_open:

@@ -81,7 +81,7 @@ def initial_state(setup: Setup) -> State:
     state = State(budget=replace(setup.budget))
     state.nodes[0].believes = True
     state.group.committed.offset = 0
-    if travels(setup.bounds):
+    if travels(setup.bounds, setup.budget):
         state.appends = [UnderWay() for _ in range(APPENDS)]
         state.lanes = [Lane() for _ in range(PARTITIONS * NODES)]
         state.blocks = [ProducerIdBlocks() for _ in range(NODES)]
@@ -89,6 +89,7 @@ def initial_state(setup: Setup) -> State:
         state.given = [0] * MORE_PRODUCER_IDS
         state.recorded = [0]
         state.replicated = [0]
+        state.outdated = [False] * CLIENTS
         widen(state)
     if is_on_replicas(setup.bounds, setup.budget):
         replicated = 0 if setup.bounds.replicated == 1 else LOG
@@ -111,10 +112,14 @@ def widen(state: State) -> None:
         reader.states += [0] * (MORE_PRODUCER_IDS - len(reader.states))
 
 
-def travels(bounds: Bounds) -> bool:
-    """Whether there is to be room for more than messages of clients and markers, and the usual producer ids."""
+def travels(bounds: Bounds, budget: Budget) -> bool:
+    """Whether there is to be room for more than messages of clients and markers, and the usual producer ids.
+
+    Or for an administrator who deletes the group or its input.
+    """
     between = bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
-    return between or bounds.group_appends == 1 or bounds.more_producer_ids == 1
+    deletes = budget.group_deletions > 0 or budget.recreations > 0
+    return between or deletes or bounds.group_appends == 1 or bounds.more_producer_ids == 1
 
 
 def is_on_replicas(bounds: Bounds, budget: Budget) -> bool:
@@ -178,6 +183,7 @@ BETWEEN_BROKERS = replace(
         (State, "given"): MORE_PRODUCER_IDS,
         (State, "recorded"): 1,
         (State, "replicated"): 1,
+        (State, "outdated"): CLIENTS,
         (Partition, "entries"): MORE_PRODUCER_IDS,
         (Group, "pending"): MORE_PRODUCER_IDS,
         (Reader, "states"): MORE_PRODUCER_IDS,
@@ -186,7 +192,8 @@ BETWEEN_BROKERS = replace(
 )
 """The same with room for what travels between brokers, and for more producer ids.
 
-Between brokers travel appends, questions of leaders, and blocks of producer ids.
+Between brokers travel appends, questions of leaders, and blocks of producer ids. Here an administrator may also delete
+the group or its input topic.
 """
 
 ON_REPLICAS = replace(

@@ -361,6 +361,8 @@ def _fault(setup: Setup, kind: int, i: int) -> str:
         Action.FORGET_PRODUCER: f"the leader of {_p(i)} forgets the silent producer {producer_of(i)}",
         Action.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {producer_of(i)}",
         Action.REPLICATE: f"the other replicas of {p} have its next record: the high watermark rises",
+        Action.DELETE_GROUP: "an administrator deletes the group, which has no members (DeleteGroups)",
+        Action.RECREATE_INPUT: "the input topic is deleted, and created again under its name with another id",
         Action.TRUNCATE: f"{p} gets a leader whose log ends at the high watermark: what lay above it is lost",
     }
     return words[Action(kind)]

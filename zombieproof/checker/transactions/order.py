@@ -35,6 +35,8 @@ def _can_go_on(state: State, setup: Setup, client: Client, c: int) -> bool:
         moves = state.budget.failovers > 0 or state.budget.deposed > 0 or state.budget.hard_appends > 0
         return not moves and setup.bounds.grouped == 0
     op = next_op(setup, client, c)
+    if op == Op.OFFSETS and state.budget.recreations > 0:
+        return False
     if client.state in (ProducerState.READY, ProducerState.IN_TRANSACTION):
         return op not in (Op.FETCH, Op.STOP)
     return client.state == ProducerState.ABORTABLE_ERROR and not has_timed_out(client)

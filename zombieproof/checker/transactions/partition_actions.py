@@ -4,7 +4,14 @@ A record that is appended counts as replicated, but where a scenario asks for mo
 answers survives every change of leader.
 """
 
-from zombieproof.checker.transactions import cleaning_actions, group_appends, marker_actions, network, replicas
+from zombieproof.checker.transactions import (
+    cleaning_actions,
+    group_appends,
+    group_deletion,
+    marker_actions,
+    network,
+    replicas,
+)
 from zombieproof.checker.transactions.capacities import LOG, MESSAGES, OFFSETS
 from zombieproof.checker.transactions.moves import note_answer
 from zombieproof.checker.transactions.setup import Setup
@@ -49,6 +56,8 @@ def _begin(trail: Trail, p: int) -> None:
 
 def receive(state: State, setup: Setup, trail: Trail, message: Message) -> int:
     """A batch or offset commit reaches its leader: ask the coordinator first, or append. Returns the error or WAITS."""
+    if len(state.outdated) > 0 and group_deletion.is_outdated(state, message):
+        return commits.row_enters(True, False)
     entry = state.partitions[message.partition].entries[message.producer_id]
     arrival = _arrival(setup, message, network.token(state))
     _begin(trail, message.partition)
@@ -163,8 +172,9 @@ def _write(state: State, message: Message, transactional: bool, offset: int) -> 
 
 
 def _judge_membership(state: State, setup: Setup, trail: Trail, message: Message) -> int:
-    group = GroupView(True, False, False, int(state.group.generation))
-    given = setup.rules.kip447_fence == 1
+    alone = setup.bounds.no_members == 1
+    group = GroupView(True, False, alone, NONE if alone else int(state.group.generation))
+    given = setup.rules.kip447_fence == 1 and not alone
     sender = commits.Sender(3, int(message.detail) if given else NONE, int(message.client) if given else NONE, NONE)
     standing = commits.Standing(state.group.owner == message.client)
     clear_group(trail.group)
@@ -298,18 +308,18 @@ def _read_what_is_left(state: State, setup: Setup, trail: Trail, p: int) -> None
         if offset >= known_up_to:
             _apply_to_producer(state, setup, trail, p, offset, is_empty)
         if p == OFFSETS and not is_empty:
-            _apply_to_group(state, trail, offset)
+            _apply_to_group(state, setup, trail, offset)
 
 
 def _apply(state: State, setup: Setup, trail: Trail, p: int, offset: int) -> None:
     _apply_to_producer(state, setup, trail, p, offset, False)
     if p == OFFSETS:
-        _apply_to_group(state, trail, offset)
+        _apply_to_group(state, setup, trail, offset)
 
 
 def _apply_to_producer(state: State, setup: Setup, trail: Trail, p: int, offset: int, is_empty: bool) -> None:
     record = state.partitions[p].log[offset]
-    if record.kind == LogEntry.PLAIN_OFFSET:
+    if record.kind in (LogEntry.PLAIN_OFFSET, LogEntry.TOMBSTONE):
         return
     entry = state.partitions[p].entries[record.producer_id]
     _begin(trail, p)
@@ -320,9 +330,11 @@ def _apply_to_producer(state: State, setup: Setup, trail: Trail, p: int, offset:
     batches.in_log(entry, batch_of(record), offset, offset, setup.rules, trail.leader, trail)
 
 
-def _apply_to_group(state: State, trail: Trail, offset: int) -> None:
+def _apply_to_group(state: State, setup: Setup, trail: Trail, offset: int) -> None:
     record = state.partitions[OFFSETS].log[offset]
-    if record.kind == LogEntry.PLAIN_OFFSET:
+    if record.kind == LogEntry.TOMBSTONE:
+        group_deletion.remove_offsets(state, trail, offsets.tombstone_reaches_what_waits(True, setup.rules))
+    elif record.kind == LogEntry.PLAIN_OFFSET:
         offsets.is_committed(state.group.committed, int(record.value), offset)
     elif record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
         _end_offsets(state, trail, record.producer_id, record.kind == LogEntry.COMMIT)

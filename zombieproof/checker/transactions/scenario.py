@@ -57,6 +57,10 @@ _ALONE = "an_unrivalled_producer_is_never_fenced"
 NOT_OWED_WITH: Mapping[str, tuple[str, ...]] = {
     "forgotten": ("memory_is_the_fold_of_the_log",),
     **dict.fromkeys(("doubled", "crashes", "timeouts", "deposed", "expirations", "stale_lookups"), (_ALONE,)),
+    **dict.fromkeys(
+        ("group_deletions", "recreations"),
+        ("each_input_has_one_committed_output", "a_committed_position_never_goes_back"),
+    ),
     "aborts_by_hand": (
         "an_acknowledged_commit_loses_nothing",
         "an_acknowledged_commit_is_visible",
@@ -67,7 +71,7 @@ NOT_OWED_WITH: Mapping[str, tuple[str, ...]] = {
 
 A leader that forgot a silent producer has it in its log. A late copy of its own InitProducerId, a time-out, or a
 coordinator that is deposed fences a producer that has no rival: scenarios that say so have it as *known*. Who aborts by
-hand without looking can abort what is committed.
+hand without looking can abort what is committed. A group whose offsets are deleted begins at the first input again.
 """
 
 
@@ -80,7 +84,11 @@ _MEANS_NOTHING = {
 }
 """A fault of coordinators -> where it changes nothing, and which bound it needs."""
 _OF_COORDINATORS = ("ends_given_up", "ends_timed_out", "resumptions", "stale_lookups")
-_MEANS_NOTHING_ALONE = {**_MEANS_NOTHING, "truncations": ("what is in a log is replicated", "replicated")}
+_MEANS_NOTHING_ALONE = {
+    **_MEANS_NOTHING,
+    "truncations": ("what is in a log is replicated", "replicated"),
+    "group_deletions": ("the group has members", "no_members"),
+}
 
 
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
@@ -88,6 +96,7 @@ _MORE_IDS = "more_producer_ids"
 _TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks", "group_appends")
 _NOT_ON_REPLICAS = (*_TRAVELS, _MORE_IDS, "plain_commits", "aborts_by_hand")
 _FORGETS = "forgotten_partitions"
+_AT_GROUP = ("group_deletions", "recreations")
 _AT_LOGS = ("reads_in_steps", "compactions", "snapshots", "retentions")
 _ON_OR_OFF = (
     *SWITCHES_OF_TRAVEL,
@@ -97,6 +106,7 @@ _ON_OR_OFF = (
     _MORE_IDS,
     "replicated",
     "reads_in_steps",
+    "no_members",
 )
 _CHOICES = (
     "in_flight",
@@ -107,6 +117,7 @@ _CHOICES = (
     "looks_first",
     "replicated",
     "reads_in_steps",
+    "no_members",
     *_TRAVELS,
     _MORE_IDS,
 )
@@ -135,7 +146,11 @@ def _refuse(name: str, own: Mapping[str, int]) -> None:
             )
     # A snapshot that lies behind the end of a log that was cut would have to go with what was lost.
     apart = [(one, other) for one in (*_AT_LOGS, _FORGETS) for other in (*_TRAVELS, _MORE_IDS)] + [
-        ("snapshots", "truncations")
+        ("snapshots", "truncations"),
+        # Cleaner, elections and copies know nothing of tombstones, or of the topic id that a request was built with.
+        *((one, other) for one in _AT_GROUP for other in (*_AT_LOGS, _FORGETS, "replicated", "plain_commits")),
+        *((one, "group_appends") for one in _AT_GROUP),
+        *(("recreations", other) for other in ("doubled_batches", "crashes", "ends_given_up", "resumptions")),
     ]
     for one, other in apart:
         if own.get(one) and own.get(other):
@@ -153,7 +168,7 @@ def _model_of(chosen: Mapping[str, int]) -> Model:
     """The model that has room for what these bounds ask for, and for no more."""
     if any(map(chosen.get, ("replicated", *_AT_LOGS, _FORGETS))):
         return ON_REPLICAS
-    return BETWEEN_BROKERS if any(map(chosen.get, (*_TRAVELS, _MORE_IDS))) else TRANSACTIONS
+    return BETWEEN_BROKERS if any(map(chosen.get, (*_TRAVELS, _MORE_IDS, *_AT_GROUP))) else TRANSACTIONS
 
 
 def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fields has a name here

@@ -24,6 +24,7 @@ class Bounds:
     With `group_appends` a commit of offsets is appended first, and answered later (see ``group_appends``).
     With `replicated` a record is in a log before the other replicas have it (see ``replicas``).
     With `reads_in_steps` a fetch takes its bound at one time, and reads at another one.
+    With `no_members` consumers are assigned their input by hand: the group has no members, and commits name none.
 
     Numbers and no flags, as rules are: what is given says `name=1`.
     """
@@ -48,6 +49,7 @@ class Bounds:
     group_appends: int = 0
     replicated: int = 0
     reads_in_steps: int = 0
+    no_members: int = 0
 
 
 @dataclass(slots=True)

@@ -88,7 +88,10 @@ class Message:
 
 @dataclass(slots=True)
 class LogRecord:
-    """One batch or marker of a partition: `value` is its sequence, committed offset, or coordinator epoch."""
+    """One batch or marker of a partition: `value` is its sequence, committed offset, or coordinator epoch.
+
+    Of the tombstones of offsets it is a ghost fact: a mask of the transactions that were decided before.
+    """
 
     kind: int = 0
     producer_id: int = 0
@@ -276,6 +279,7 @@ class State:
     Where more travels there is room for `MORE_PRODUCER_IDS`, elsewhere for `PRODUCER_IDS`.
     `next_block` is what the controller knows of the next block, `recorded` what its log says, if it may change.
     `replicated` is where that ends in the offsets log which all replicas have, where commits take their time.
+    `outdated`: the TxnOffsetCommit that the client waits for names the id of an input topic that was deleted since.
     """
 
     messages: list[Message] = array(Message, MESSAGES)
@@ -303,6 +307,7 @@ class State:
     fetches: list[FetchUnderWay] = array(FetchUnderWay, 0)
     remains: list[Remains] = array(Remains, 0)
     snapshots: list[ProducerSnapshot] = array(ProducerSnapshot, 0)
+    outdated: list[bool] = array(bool, 0)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ from typing import Final
 _KIP_939: Final = "transactions that an outer two-phase commit prepares, which no release has whole (KIP-939)"
 _NO_REFUSAL: Final = "no decision refuses InitProducerId abortably: only missing rights do, which are not modelled"
 _NOTHING_ASKED: Final = "the client waits for no answer in this state, so that none can be fatal"
-_DELETED_GROUP: Final = "groups are never deleted in a scenario"
 
 UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
     ("coordinator", "ONGOING", "KEEP"): _KIP_939,
@@ -30,8 +29,11 @@ UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
         "IN_TRANSACTION",
         "EXPIRE_VERIFICATION",
     ): "takes a takeover besides; producer_expiration has one producer",
-    ("group_coordinator", "NO_PENDING_OFFSETS", "TOMBSTONE"): _DELETED_GROUP,
-    ("group_coordinator", "PENDING", "TOMBSTONE"): _DELETED_GROUP,
+    (
+        "group_coordinator",
+        "PENDING",
+        "TOMBSTONE",
+    ): "only without deletion_waits_for_offsets: the mutants of deleted_group take it",
     (
         "group_coordinator",
         "PENDING",

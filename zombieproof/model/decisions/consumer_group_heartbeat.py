@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NOTHING, Error, MembershipEvent, Row
 
 JOINS = 0
@@ -80,11 +81,13 @@ def decide_shape(said: HeartbeatShape) -> AppendVerdict:
     return append_accepted(Row.NO_ROW, NOTHING)
 
 
-def decide_heartbeat(facts: HeartbeatFacts, epoch: int) -> AppendVerdict:
-    """What a heartbeat does, or the error."""
+def decide_heartbeat(facts: HeartbeatFacts, epoch: int, rules: Rules) -> AppendVerdict:
+    """What a heartbeat does, or the error; since 4.4 who comes with the instance of a member needs no free place."""
     if facts.group_is_of_other_protocol or (not facts.group_is_there and epoch != JOINS):
         return append_refused(Error.GROUP_ID_NOT_FOUND, Row.NOT_KNOWN)
-    if epoch >= JOINS and facts.members >= facts.most_members and not facts.member_is_known:
+    keeps_place = rules.full_group_keeps_static_place == 1 and facts.has_instance and facts.instance_is_known
+    has_place = facts.member_is_known or keeps_place
+    if epoch >= JOINS and facts.members >= facts.most_members and not has_place:
         return append_refused(Error.GROUP_MAX_SIZE_REACHED, Row.GROUP_FULL)
     verdict = decide_static_member(facts, epoch) if facts.has_instance else decide_dynamic_member(facts, epoch)
     if verdict.error == Error.NONE and not facts.pattern_is_valid:
@@ -133,6 +136,11 @@ def assignment_is_due(group_epoch: int, assignment_epoch: int, assigned_ms: int,
     """Whether the assignment is to follow the group's epoch now; `assigned_ms` -1: nothing was ever assigned."""
     behind = group_epoch > assignment_epoch
     return behind and (assigned_ms < 0 or now_ms - assigned_ms >= interval_ms)
+
+
+def forgets_assignment(members: int, rules: Rules) -> bool:
+    """Whether the assignment time of a group is forgotten when one of its members is removed: it was the last one."""
+    return members == 1 and rules.emptied_group_assigns_at_once == 1
 
 
 def interval_until_next(answered_epoch: int, interval_ms: int) -> int:

@@ -179,6 +179,8 @@ def _end_again(txn: Transaction, request: TransactionRequest, rules: Rules, next
     retry = _retries_bump(txn, request) or _retries_overflow(txn, request, rules)
     if retry and (request.committed) == after_commit:
         return agree(row, txn.producer_id, txn.producer_epoch)
+    if retry and request.committed and rules.late_commit_is_fenced == 1:
+        return refuse(Error.PRODUCER_FENCED, row)
     if retry or request.committed:
         return refuse(Error.INVALID_TXN_STATE, row)
     return _end(row, txn, request, rules, next_producer_id)

@@ -60,6 +60,30 @@ def bound_comes_first(rules: Rules) -> bool:
     return rules.aborted_list_last == 1
 
 
+def bytes_wanted(min_bytes: int, max_bytes: int, broker_max_bytes: int) -> int:
+    """How many bytes a fetch waits for: not more than it may be given (``KafkaApis.handleFetchRequest``)."""
+    return min(min_bytes, max_bytes, broker_max_bytes)
+
+
+def ends_a_fetch(error: int, has_waited: bool) -> bool:
+    """Whether the error of one partition is a reason to answer the fetch now.
+
+    ``KafkaApis.handleFetchRequest`` sets unknown partitions aside, and waits for the rest. A partition that becomes
+    unknown later, or that fails in any other way, ends the wait (``DelayedFetch.tryComplete``).
+    """
+    unknown = error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID)
+    return error != Error.NONE and (has_waited or not unknown)
+
+
+def counted_bytes(read_bytes: int, max_bytes: int, has_waited: bool) -> int:
+    """How many bytes of one partition count towards ``min.bytes``.
+
+    A first batch larger than ``max.bytes`` of its partition counts whole when a fetch arrives, and up to
+    ``max.bytes`` when it has waited (``ReplicaManager.fetchMessages``, ``DelayedFetch.tryComplete``).
+    """
+    return min(read_bytes, max_bytes) if has_waited else read_bytes
+
+
 def is_due(has_error: bool, bytes_read: int, min_bytes: int, waited_ms: int, max_wait_ms: int) -> bool:
     """Whether a fetch is answered now, and does not wait for more (``DelayedFetch.tryComplete``)."""
     return has_error or bytes_read >= min_bytes or waited_ms >= max_wait_ms

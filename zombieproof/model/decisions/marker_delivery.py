@@ -35,7 +35,7 @@ class MarkerOutcome(IntEnum):
 def route_marker(topic_exists: bool, leader_is_live: bool, rules: Rules) -> int:
     """Where the marker of one partition goes: to its leader, into waiting, or nowhere if the topic is gone.
 
-    Kafka 4.3.1 takes a partition without a live leader for a deleted one (KAFKA-20734).
+    Some releases take a partition without a live leader for a deleted one (B73 in `model.known_defects`).
     """
     if leader_is_live:
         return int(Route.SEND)

@@ -45,6 +45,14 @@ def react(api: int, error: int, committing: bool, rules: Rules) -> int:
     return _react_to_other(api, error, rules)
 
 
+def retry_rebuilds_topic_ids(rules: Rules) -> bool:
+    """Whether a repeated TxnOffsetCommit finds a topic that was created again under its name.
+
+    By name it does. By id (KIP-1319, client 4.4) it keeps the id that the request was built with (B79).
+    """
+    return rules.commit_by_topic_id == 0 or rules.retry_looks_topic_ids_up == 1
+
+
 def is_retriable(error: int) -> bool:
     """Whether the error's class is retriable (reference §0)."""
     return error in (

@@ -83,10 +83,14 @@ def complete_by(txn: Transaction, target: Transaction, rules: Rules) -> None:
         txn.start_ms = start_ms
 
 
-def write(durable: Transaction, target: Transaction) -> None:
-    """What the log holds of a record (§2.2): all but the last producer epoch and a failed fence."""
+def write(durable: Transaction, target: Transaction, rules: Rules) -> None:
+    """What the log holds of a record (§2.2): all but the last producer epoch and a failed fence.
+
+    No release writes the last producer epoch (B81), and a value of version 0 has no room for it.
+    """
     complete(durable, target)
-    durable.last_producer_epoch = NONE
+    if rules.persist_last_epoch == 0 or rules.transaction_version == TransactionVersion.TV0:
+        durable.last_producer_epoch = NONE
     durable.failed_epoch_fence = False
 
 
@@ -118,7 +122,7 @@ def load(txn: Transaction, durable: Transaction, completing_state: int, rules: R
     driven to its end by whoever loads it. What the log does not hold is lost: the last producer epoch, the failed
     fence, and (before KAFKA-20310, and in value version 0) the previous and next producer ids.
     """
-    write(txn, durable)
+    write(txn, durable, rules)
     txn.known = durable.known
     holds_both = rules.persist_prev_next == 1 and rules.transaction_version != TransactionVersion.TV0
     if not txn.known or not holds_both:

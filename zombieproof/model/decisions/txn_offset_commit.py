@@ -197,11 +197,16 @@ def evolve_taken_back(pending: PendingOffset, state: int) -> None:
 
 def evolve_tombstone(committed: GroupOffset, pending: PendingOffset, state: int) -> None:
     """The offset is deleted, or its group is: neither the committed nor a pending offset is left (§4.2)."""
-    committed.offset = NONE
-    committed.record_offset = NONE
+    evolve_committed_tombstone(committed)
     pending.state = state
     pending.offset = NONE
     pending.record_offset = NONE
+
+
+def evolve_committed_tombstone(committed: GroupOffset) -> None:
+    """The committed offset is deleted."""
+    committed.offset = NONE
+    committed.record_offset = NONE
 
 
 def answer_to_marker(error: int) -> int:

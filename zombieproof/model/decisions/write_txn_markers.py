@@ -51,7 +51,13 @@ def _repeats(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> bool
 
 
 def _keeps_guard(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> bool:
-    """A TV2 guard of the next transaction survives the marker of the one before (KAFKA-18654)."""
+    """A TV2 guard of the next transaction survives the marker of the one before (KAFKA-18654).
+
+    A late copy of a marker may come when the guard is of a still newer epoch, because a fence and an InitProducerId
+    have bumped it twice (B82). No marker of an older epoch ends the transaction that such a guard was given for.
+    """
+    if rules.marker_keeps_newer_guard == 1 and entry.guard != 0 and entry.guard_epoch > marker.producer_epoch:
+        return True
     return (
         rules.guard_keep_same_epoch == 1
         and entry.guard != 0

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from zombieproof.model.decisions.delete_groups import decide_delete_group
 from zombieproof.model.decisions.offset_commit import error_of_offset_place
 from zombieproof.model.decisions.offset_delete import decide_offset_delete, decide_offset_expiry, group_may_go
+from zombieproof.model.decisions.txn_offset_commit import GroupFacts
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, Error
 from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
@@ -77,18 +79,30 @@ def all_judged(pending: PendingRequest, tombstones: int, effects: GroupEffects) 
 
 
 def delete_group(
-    group: GroupRecord, pending: PendingRequest, lookup_error: int, effects: GroupEffects, notes: Notes
+    group: GroupRecord,
+    transactions: int,
+    pending: PendingRequest,
+    lookup_error: int,
+    rules: Rules,
+    effects: GroupEffects,
+    notes: Notes,
 ) -> None:
-    """One group of a DeleteGroups, with all its offsets, also those that wait for a marker."""
+    """One group of a DeleteGroups, with all its offsets; `transactions`: how many have offsets pending in it."""
     if lookup_error != Error.NONE:
         reply(effects, lookup_error)
         return
-    verdict = decide_delete_group(group)
-    note(notes, Decision.DELETE_GROUPS, verdict.row, verdict.error)
-    if verdict.error != Error.NONE:
-        reply(effects, verdict.error)
+    error = refusal_of_deletion(group, transactions, rules, notes)
+    if error != Error.NONE:
+        reply(effects, error)
     else:
         end_group(pending, effects)
+
+
+def refusal_of_deletion(group: GroupFacts, transactions: int, rules: Rules, notes: Notes) -> int:
+    """Judge the deletion of one group: NONE, or the error why the group stays."""
+    verdict = decide_delete_group(group, transactions, rules)
+    note(notes, Decision.DELETE_GROUPS, verdict.row, verdict.error)
+    return int(verdict.error)
 
 
 def error_of_deletion(error: int, append_error: int) -> int:

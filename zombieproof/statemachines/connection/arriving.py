@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from zombieproof.model.decisions.api_versions import decide_api_versions, is_valid_question
 from zombieproof.model.decisions.authentication import Arrival, Reaction, decide_arrival
 from zombieproof.model.vocabulary import ConnectionState, Error, Row
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
@@ -43,3 +44,13 @@ def is_agreed(connection: ConnectionRecord) -> bool:
 def takes_bare_tokens(connection: ConnectionRecord) -> bool:
     """Whether what comes next has no header."""
     return connection.state == ConnectionState.EXCHANGING_TOKENS
+
+
+def is_valid_versions_question(version: int, has_legal_names: bool, names_cluster: bool, names_node: bool) -> bool:
+    """Whether an ApiVersions makes sense, whoever reads it."""
+    return is_valid_question(version, has_legal_names, names_cluster, names_node)
+
+
+def versions_are_asked(version: int, is_valid: bool, names_cluster: bool, is_cluster: bool, is_node: bool) -> int:
+    """An ApiVersions of a version that is understood comes to a broker: the error of the answer."""
+    return decide_api_versions(version, is_valid, names_cluster, is_cluster, is_node)

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from zombieproof.model.vocabulary import Error
+from zombieproof.model.decisions.consumer_group_heartbeat import forgets_assignment
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, Error
 
 
 class ConsumerGroupRecord(Protocol):
@@ -95,6 +97,16 @@ def reply(effects: ConsumerGroupEffects, error: int) -> None:
     """The request is answered."""
     effects.replies = True
     effects.error = int(error)
+
+
+def member_is_removed(group: ConsumerGroupRecord, members: int, rules: Rules, effects: ConsumerGroupEffects) -> None:
+    """One of so many members leaves, or is removed."""
+    group.generation += 1
+    if forgets_assignment(members, rules):
+        group.assignment_epoch = group.generation
+        group.assigned_ms = NONE
+    effects.leaves = True
+    effects.appends = True
 
 
 def appended(error: int, effects: ConsumerGroupEffects) -> None:

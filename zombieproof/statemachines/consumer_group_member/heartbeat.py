@@ -17,6 +17,7 @@ from zombieproof.model.decisions.consumer_group_heartbeat import (
     decide_shape,
     interval_until_next,
 )
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, MembershipEvent
 from zombieproof.statemachines.consumer_group_member.effects import (
     Beat,
@@ -25,6 +26,7 @@ from zombieproof.statemachines.consumer_group_member.effects import (
     ConsumerMemberRecord,
     HeartbeatHost,
     appended,
+    member_is_removed,
     reply,
 )
 from zombieproof.statemachines.notes import Decision, Notes, note
@@ -60,6 +62,7 @@ def heartbeat(
     beat: Beat,
     facts: HeartbeatFacts,
     host: HeartbeatHost,
+    rules: Rules,
     effects: ConsumerGroupEffects,
     notes: Notes,
 ) -> None:
@@ -67,16 +70,14 @@ def heartbeat(
 
     `member` is the one that has the sender's place, be it still under another id.
     """
-    verdict = decide_heartbeat(facts, beat.epoch)
+    verdict = decide_heartbeat(facts, beat.epoch, rules)
     note(notes, Decision.CONSUMER_GROUP_HEARTBEAT, verdict.row, verdict.error)
     if verdict.error != Error.NONE:
         reply(effects, verdict.error)
         return
     effects.epoch = beat.epoch
     if verdict.event == MembershipEvent.LEAVE:
-        effects.leaves = True
-        group.generation += 1
-        effects.appends = True
+        member_is_removed(group, facts.members, rules, effects)
         return
     if verdict.event == MembershipEvent.LEAVE_PLACE:
         effects.leaves_place = True

@@ -16,12 +16,14 @@ from zombieproof.model.decisions.consumer_group_reconciliation import (
     epoch_after,
     patterns_are_due,
 )
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, ConsumerMemberEvent, ConsumerMemberState
 from zombieproof.statemachines.consumer_group_member.effects import (
     ConsumerGroupEffects,
     ConsumerGroupRecord,
     ConsumerMemberRecord,
     HeartbeatHost,
+    member_is_removed,
     reply,
 )
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
@@ -78,18 +80,18 @@ def next_deadline(members: Sequence[ConsumerMemberRecord]) -> int:
 def time_passes(
     group: ConsumerGroupRecord,
     member: ConsumerMemberRecord,
+    members: int,
     now_ms: int,
+    rules: Rules,
     effects: ConsumerGroupEffects,
     notes: Notes,
 ) -> None:
-    """A member is looked at: it leaves, if its time is over."""
+    """A member, of so many, is looked at: it leaves, if its time is over."""
     verdict = decide_time(member.session_until_ms, member.revoke_until_ms, now_ms)
     if verdict.event == NOTHING:
         return
     note(notes, Decision.CONSUMER_GROUP_HEARTBEAT, verdict.row, verdict.error)
-    group.generation += 1
-    effects.leaves = True
-    effects.appends = True
+    member_is_removed(group, members, rules, effects)
 
 
 def look_at_patterns(

@@ -28,9 +28,9 @@ def load(txn: Transaction, durable: Transaction, rules: Rules, effects: Coordina
         drive(txn, effects)
 
 
-def write(durable: Transaction, target: Transaction) -> None:
+def write(durable: Transaction, target: Transaction, rules: Rules) -> None:
     """What the log holds of a record that is durable: all but what only memory knows (§2.2)."""
-    transition.write(durable, target)
+    transition.write(durable, target, rules)
 
 
 def installs(is_loading: bool, present_epoch: int, coordinator_epoch: int) -> bool:

@@ -12,6 +12,7 @@ from zombieproof.model.decisions.offset_fetch import decide_offset_fetch, decide
 from zombieproof.model.decisions.txn_offset_commit import (
     answer_to_marker,
     decide_refused_append,
+    evolve_committed_tombstone,
     evolve_offsets_marker,
     evolve_pending,
     evolve_taken_back,
@@ -64,6 +65,11 @@ def ends(committed: GroupOffset, pending: PendingOffset, outcome_is_commit: bool
     event = GroupEvent.COMMIT_MARKER if outcome_is_commit else GroupEvent.ABORT_MARKER
     state = move(notes, MachineIndex.GROUP_COORDINATOR, pending.state, event)
     evolve_offsets_marker(committed, pending, outcome_is_commit, state)
+
+
+def committed_is_deleted(committed: GroupOffset) -> None:
+    """Delete the committed offset alone: a tombstone in the log leaves pending offsets in place before 4.0."""
+    evolve_committed_tombstone(committed)
 
 
 def is_deleted(committed: GroupOffset, pending: PendingOffset, notes: Notes) -> None:

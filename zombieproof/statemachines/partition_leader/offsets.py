@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from zombieproof.model.decisions.fetch import (
     bound_comes_first,
+    bytes_wanted,
+    counted_bytes,
     earlier_offset,
+    ends_a_fetch,
     epoch_meant,
     error_of_fetch,
     fetch_bound,
@@ -160,6 +163,28 @@ def listing_enters(is_repeated: bool, timestamp_ms: int, version: int) -> int:
 def looked_for(timestamp_ms: int) -> int:
     """What a time of a ListOffsets stands for (`Place`)."""
     return place_of(timestamp_ms)
+
+
+class PartitionRead(NamedTuple):
+    """What one partition contributes to a fetch that may wait: whether it ends the wait, and how many bytes."""
+
+    ends_wait: bool
+    size: int
+
+
+def partition_read(error: int, diverges: bool, read_bytes: int, max_bytes: int, has_waited: bool) -> PartitionRead:
+    """Judge what was read of one partition, when the fetch arrived or (`has_waited`) later."""
+    return PartitionRead(diverges or ends_a_fetch(error, has_waited), counted_bytes(read_bytes, max_bytes, has_waited))
+
+
+def counts(size: int, max_bytes: int) -> int:
+    """How many bytes of one partition count for a fetch that has waited."""
+    return counted_bytes(size, max_bytes, True)
+
+
+def fetch_wants(min_bytes: int, max_bytes: int, broker_max_bytes: int) -> int:
+    """How many bytes a fetch waits for."""
+    return bytes_wanted(min_bytes, max_bytes, broker_max_bytes)
 
 
 class FetchRead(NamedTuple):

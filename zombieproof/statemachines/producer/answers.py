@@ -11,6 +11,7 @@ from zombieproof.model.decisions.producer_client import (
     must_bump_after_end,
     react,
     retry_backoff_ms,
+    retry_rebuilds_topic_ids,
     starts_over_after,
 )
 from zombieproof.model.rules import Rules
@@ -76,6 +77,11 @@ def refuse_version(producer: Producer, request: Request, effects: ProducerEffect
     effects.unsupported = True
     effects.settles = Settlement.FAILS
     fail(producer, Reaction.FATAL, request.api, effects, notes)
+
+
+def rebuilds_topic_ids(commits_offsets: bool, rules: Rules) -> bool:
+    """Whether a repeated request takes its topic ids from the metadata, or keeps those of the first attempt."""
+    return commits_offsets and retry_rebuilds_topic_ids(rules)
 
 
 def _repeat(api: int, error: int, host: ProducerHost, effects: ProducerEffects) -> None:

@@ -18,8 +18,23 @@ from zombieproof.traces.watching import Stage, Watch
 
 
 @dataclass(slots=True)
+class Outside:
+    """Transactions that list a partition and left nothing in its present log, and records told to applications.
+
+    `earlier` were complete before the log began; of the others the evidence does not tell whether they were. Both are
+    kept by the identity of a transaction or the place of a record, since several judges may ask.
+    """
+
+    earlier: dict[object, str] = field(default_factory=dict)
+    unknown: dict[object, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Folded:
-    """A body of evidence, and what was folded of it."""
+    """A body of evidence, and what was folded of it.
+
+    `outside` is what judges note of transactions and records that they could not hold against a partition's log.
+    """
 
     evidence: Evidence
     rules: Rules
@@ -28,6 +43,7 @@ class Folded:
     facts: CoordinatorFacts = field(default_factory=CoordinatorFacts)
     partitions: dict[TopicPartition, PartitionHistory] = field(default_factory=dict)
     seen: dict[TopicPartition, Visibility] = field(default_factory=dict)
+    outside: dict[TopicPartition, Outside] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +88,7 @@ def fold(evidence: Evidence, rules: Rules, watch: Watch) -> Folded:
         watch.works_on(f"partition {named(place)}")
         cleared = cleared_history(log, folded.facts, rules, latest)
         folded.partitions[place] = cleared or read_partition(log, folded.facts, rules, watch)
+        folded.partitions[place].created_ms = evidence.created_ms(place)
         folded.seen[place] = visibility(log, rules, watch)
         if log.cleared is not None:
             watch.advances(len(log.batches) * (1 if cleared is None else 2))

@@ -26,6 +26,7 @@ from zombieproof.traces.evidence import (
     Evidence,
     EvidenceError,
     Ignored,
+    Lost,
     PartitionLog,
     ProducerSnapshot,
     ProducerSnapshotEntry,
@@ -50,6 +51,7 @@ from zombieproof.traces.readers.recognise import Kind, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
+from zombieproof.traces.readers.topic_lives import add_calls, read_topic_lives
 from zombieproof.traces.watching import Meter, Stage, Watch
 
 Item = TypeVar("Item")
@@ -142,6 +144,7 @@ class _Collector:
         self._snapshots: dict[Source, list[ProducerSnapshot]] = {source: [] for source in Source}
         self._aborted: dict[Source, list[AbortedTransaction]] = {source: [] for source in Source}
         self._console: list[TransactionStateRecord] = []
+        self._indexes: dict[str, set[int]] = {}
         self._checkpoints: list[tuple[Kind, Path, dict[TopicPartition, int]]] = []
         self._readers: dict[Kind, Callable[[memoryview, str], None]] = {
             Kind.SEGMENT: self._segment,
@@ -156,6 +159,7 @@ class _Collector:
             Kind.DISK_IDENTITY: self._disk,
             Kind.TOPIC_IDENTITY: self._topic,
             Kind.LEADER_EPOCHS: self._leader_epochs,
+            Kind.CLUSTER_METADATA: self._cluster_metadata,
         }
 
     def has_met(self, path: Path) -> bool:
@@ -259,6 +263,7 @@ class _Collector:
             key = (place.replica, (place.topic, place.partition))
             known = self.evidence.named_offsets.get(key, 0)
             self.evidence.named_offsets[key] = max(known, int(found["offset"]))
+            self._indexes.setdefault(str(Path(file).parent), set()).add(int(found["offset"]))
 
     def _keep_of(self, file: str) -> Keep:
         """Which records of a segment are kept: all of coordinators' own topics."""
@@ -341,6 +346,13 @@ class _Collector:
             first = min(offset for _, offset in epochs)
             self.evidence.epoch_starts.append(EpochStart(str(Path(file).parent), first))
 
+    def _cluster_metadata(self, data: memoryview, file: str) -> None:
+        fault = read_topic_lives(data, file, self.evidence.topic_lives)
+        if fault:
+            # No verdict rests on this log alone: what cannot be read of it is passed over, and that is reported.
+            self.evidence.files.remove(file)
+            self.evidence.ignored.append(Ignored(file, fault))
+
     def _dump(self, data: memoryview, file: str) -> None:
         dump = read_dump(data, file, self._keep, self._reached)
         for dialect in dialects_of_dump(data):
@@ -354,6 +366,8 @@ class _Collector:
                 self._leave_out(file, content.place.topic)
             elif isinstance(reason, str):
                 self.evidence.ignored.append(Ignored(file, f"{content.segment}: {reason}"))
+            elif reason is Kind.CLUSTER_METADATA:
+                self.evidence.ignored.append(Ignored(file, f"{content.segment}: a dump of the cluster's metadata log"))
             else:
                 self._contents.append((Source.DUMP, folder, content))
         for segment, producers in dump.snapshots:
@@ -393,6 +407,7 @@ class _Collector:
         copies = merge.without_repetitions([*screened, *merge.copies_of(self._contents)], evidence.agreements)
         for copy in copies:
             self._apply_checkpoints(copy)
+            self._note_lost_segments(copy.log)
             evidence.logs.append(copy.log)
             evidence.damage += copy.damage
             if copy.log.source is Source.DUMP:
@@ -402,6 +417,7 @@ class _Collector:
         evidence.transaction_states += (record for record in self._console if record.transactional_id not in known)
         evidence.snapshots += _distinct(self._snapshots, _snapshot_identity)
         evidence.aborted_transactions += _distinct(self._aborted, _aborted_identity)
+        add_calls(evidence)
         look_for_ends(evidence)
         return evidence
 
@@ -438,6 +454,21 @@ class _Collector:
                 commits, damage = merge.offset_commits(copy)
                 self.evidence.offset_commits += commits
                 self.evidence.damage += damage
+
+    def _note_lost_segments(self, log: PartitionLog) -> None:
+        """A broker deletes an index with its segment: one that is left alone shows that the segment is lost.
+
+        In a compacted topic the offsets alone do not show it.
+        """
+        files = [file for file in log.files if base_offset_of(file) is not None]
+        bases = sorted(base_offset_of(file) or 0 for file in files)
+        for folder in {str(Path(file).parent) for file in files}:
+            for offset in sorted(self._indexes.get(folder, set()) - set(bases)):
+                last = next((base - 1 for base in bases if base > offset), None)
+                known = any(lost.first <= offset <= (lost.last or offset) for lost in log.lost)
+                if last is not None and offset >= log.start_offset and not known:
+                    why = f"the index {offset:020}.index is there without its segment"
+                    log.lost.append(Lost(offset, last, why))
 
     def _apply_checkpoints(self, copy: merge.Copy) -> None:
         """What the broker wrote down beside the folder of the partition."""

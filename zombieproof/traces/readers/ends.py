@@ -95,13 +95,18 @@ def _reported(evidence: Evidence) -> Iterator[Reached]:
 
 
 def _acknowledged(evidence: Evidence) -> Iterator[Reached]:
-    """What producers were told is judged against logs that are shown to be whole; others may be older copies."""
+    """What producers were told is judged against logs that are shown to be whole; others may be older copies.
+
+    What they were told before the partition was created that has the name now says nothing of its end.
+    """
     for call in evidence.client_calls:
         result = call.result
         if call.error is None and call.action == "send" and isinstance(result, dict):
             topic, partition, offset = (result.get(name) for name in ("topic", "partition", "offset"))
             if isinstance(topic, str) and isinstance(partition, int) and isinstance(offset, int):
-                yield Reached((topic, partition), offset + 1, f"client {call.client!r} was told of offset {offset}")
+                created_ms = evidence.created_ms((topic, partition))
+                if created_ms is None or call.timestamp_ms is None or call.timestamp_ms >= created_ms:
+                    yield Reached((topic, partition), offset + 1, f"client {call.client!r} was told of offset {offset}")
 
 
 def _look_at_coordinators(logs: dict[TopicPartition, PartitionLog], evidence: Evidence) -> None:

@@ -107,19 +107,21 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
     segments.sort(key=_begin)
     copy = Copy(log, segments)
     broken: set[int] = set()
+    between: set[int] = set()
     log.start_offset = log.end_offset = _begin(segments[0])
     before: SegmentContent | None = None
-    is_open = False
+    is_open = was_cut = False
     joined: list[LoggedBatch] = []
     for segment in segments:
         batches = segment.batches
         if before is not None and _begin(segment) > log.end_offset:
             is_open = True
-            if not (before.torn_tail or before.skipped or before.old_format):
+            was_cut = bool(before.torn_tail or before.skipped or before.old_format)
+            if not was_cut:
                 why = f"the next segment ({plain_name(segment.segment)}) begins at {_begin(segment)}"
                 log.lost.append(Lost(log.end_offset, _begin(segment) - 1, why))
         if is_open and batches:
-            broken.add(batches[0].base_offset)
+            (broken if was_cut else between).add(batches[0].base_offset)
             is_open = False
         before = segment
         if batches and joined and batches[0].base_offset < log.end_offset:
@@ -135,11 +137,21 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
         log.end_offset = max(log.end_offset, _begin(segment), batches[-1].last_offset + 1 if batches else 0)
         if segment.file not in log.files:
             log.files.append(segment.file)
-    log.batches, log.damaged_at = joined, frozenset(broken)
-    if log.compacted:
+    log.batches, log.damaged_at = joined, frozenset(broken | between)
+    if between and _is_cleaned(log):
         # The cleaner takes records at the end of a segment as well: nothing tells that a segment is lost.
+        log.damaged_at = frozenset(broken)
         log.lost.clear()
     return copy
+
+
+def _is_cleaned(log: PartitionLog) -> bool:
+    """Whether the log shows a cleaner by more than offsets that are missing between segments (`log.damaged_at`).
+
+    A segment that is lost leaves the same hole, and nothing else.
+    """
+    missing_inside = any(not gap.damaged for gap in log.gaps())
+    return missing_inside or any(batch.delete_horizon_ms is not None or not batch.is_dense for batch in log.batches)
 
 
 def _same(one: LoggedBatch, other: LoggedBatch) -> bool:

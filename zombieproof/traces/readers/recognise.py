@@ -14,7 +14,12 @@ HEAD = 1 << 16
 HEAD_LINES = 400
 
 METADATA_TOPIC = "__cluster_metadata"
-ABANDONED = re.compile(r".+\.[0-9a-f]{32}-(?:delete|future|stray)")
+ABANDONED = re.compile(r"(?P<partition>.+)\.[0-9a-f]{32}-(?P<kind>delete|future|stray)")
+WHY_ABANDONED = {
+    "delete": "in a folder that the broker had renamed to delete it",
+    "future": "in a folder to which the broker was moving a replica",
+    "stray": "in a folder of a replica that the cluster no longer assigns to the broker",
+}
 
 LOG_MARKS = (b" transition from ", b"TransactionManager", b"[thrd:", b"#producer-")
 
@@ -34,6 +39,7 @@ class Kind(Enum):
     DISK_IDENTITY = auto()
     TOPIC_IDENTITY = auto()
     LEADER_EPOCHS = auto()
+    CLUSTER_METADATA = auto()
 
 
 KINDS = {"log": Kind.SEGMENT, "snapshot": Kind.SNAPSHOT, "txnindex": Kind.TRANSACTION_INDEX}
@@ -65,9 +71,10 @@ def by_name(file: str) -> Kind | str | None:
     for folder in folders:
         found = TOPIC_PARTITION.fullmatch(folder)
         if found and found["topic"] == METADATA_TOPIC:
-            return "the cluster's metadata log, which knows no transactions"
-        if ABANDONED.fullmatch(folder):
-            return "a partition that the broker was about to delete or replace"
+            is_log = SEGMENT_NAME.fullmatch(name) and name.endswith(".log")
+            return Kind.CLUSTER_METADATA if is_log else "of the cluster's metadata, of which only the log is read"
+        if abandoned := ABANDONED.fullmatch(folder):
+            return WHY_ABANDONED[abandoned["kind"]]
     for pattern, reason in NO_EVIDENCE:
         if pattern.fullmatch(name):
             return reason

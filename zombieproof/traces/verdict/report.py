@@ -106,6 +106,18 @@ class JudgedPartition(_Data):
     end_shown_by: str | None
 
 
+class EarlierLog(_Data):
+    """A partition that had a log before its present one, or has none any more, because its topic was deleted.
+
+    `count` transactions and records of `partition` belong to that log: they are not expected in the present one, which
+    existed at `present_began_ms` (milliseconds since 1970; None: the partition does not exist any more).
+    """
+
+    partition: str
+    count: int
+    present_began_ms: int | None
+
+
 class FileNotRead(_Data):
     """A file that is no evidence, and why."""
 
@@ -121,6 +133,7 @@ class Judged(_Data):
     written_in: list[str] = []
     files_read: list[str] = []
     files_not_read: list[FileNotRead] = []
+    earlier_logs: list[EarlierLog] = []
 
 
 class Gap(StrEnum):

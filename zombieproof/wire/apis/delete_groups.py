@@ -1,4 +1,6 @@
-"""DeleteGroups (42), versions 0 to 2: groups are gone, with their offsets.
+"""DeleteGroups (42), versions 0 to 3: groups are gone, with their offsets.
+
+Version 3 has a message beside each error; a broker fills it for errors of streams groups only, so here it is null.
 
 Source: KIP-229.
 """

@@ -21,7 +21,10 @@ def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
     if version < ROWS_SINCE:
         return (DeleteTopics(version, tuple(entity.topic_names), timeout_ms),)
     by_id = any(topic.name is None for topic in entity.topics)
-    return (DeleteTopics(version, tuple([names.topic_of(each) for each in entity.topics]), timeout_ms, by_id),)
+    topics = tuple([names.topic_of(each) for each in entity.topics])
+    for topic in topics:
+        names.topic(topic)  # The response tells the id that it has now.
+    return (DeleteTopics(version, topics, timeout_ms, by_id),)
 
 
 def written(request: DeleteTopics, names: Names) -> Values:
@@ -36,4 +39,11 @@ def written(request: DeleteTopics, names: Names) -> Values:
     return {"topics": rows, "timeout": request.timeout_ms}
 
 
-DELETE_TOPICS = api_of_messages(ApiKey.DELETE_TOPICS, to_messages=to_messages, written=written)
+def refused(entity: Any, error: int) -> Values:
+    """Every topic with the error, under the name and the id that the request gave."""
+    named = [{"name": name} for name in getattr(entity, "topic_names", ())]
+    rows = [{"name": each.name, "topic_id": each.topic_id} for each in getattr(entity, "topics", ())]
+    return {"responses": [{**row, "error_code": error} for row in named or rows]}
+
+
+DELETE_TOPICS = api_of_messages(ApiKey.DELETE_TOPICS, to_messages=to_messages, written=written, refused=refused)

@@ -14,6 +14,7 @@ from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.statemachines import authorizing
 from zombieproof.wire.api import Around, Values, api_of_facts
 from zombieproof.wire.apis.metadata import partition_of
+from zombieproof.wire.names import NO_ID
 
 MOST_PARTITIONS = 2000
 
@@ -68,4 +69,9 @@ def _row(name: str, partitions: list[tuple[str, int]], around: Around) -> Values
     }
 
 
-DESCRIBE_TOPIC_PARTITIONS = api_of_facts(ApiKey.DESCRIBE_TOPIC_PARTITIONS, range(1), told)
+def refused(entity: Any, error: int) -> Values:
+    """Every topic with the error."""
+    return {"topics": [{"name": topic.name, "error_code": error, "topic_id": NO_ID} for topic in entity.topics]}
+
+
+DESCRIBE_TOPIC_PARTITIONS = api_of_facts(ApiKey.DESCRIBE_TOPIC_PARTITIONS, range(1), told, refused)

@@ -12,19 +12,30 @@ who says that he is a replica reads as a consumer does. Source: reference §6; `
 from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.formats.encoding import read_batches, write_batch
+from zombieproof.formats.encoding import read_batches
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Fetched
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.wire.api import Around, Values, api_of_messages
 from zombieproof.wire.leaders import endpoints, leader_of
 from zombieproof.wire.mapping import message_of, values_of
 from zombieproof.wire.names import Names
+from zombieproof.wire.responses import Records
 
 NO_SESSION = 0
 NEW_SESSION = 0
 """The epoch of whoever wants a session; one that wants none, or gives up the one that it has, says less."""
 ENDPOINTS_SINCE = 16
 """From here on whoever asked the wrong broker is told who leads (KIP-951)."""
+
+
+REFUSED = {
+    "high_watermark": NONE,
+    "last_stable_offset": NONE,
+    "log_start_offset": NONE,
+    "aborted_transactions": (),
+    "preferred_read_replica": NONE,
+    "records": b"",
+}
 
 
 def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
@@ -53,9 +64,24 @@ def _row(number: int, fetched: Fetched, version: int, around: Around) -> Values:
     return {
         **values_of(fetched, version, around.names),
         "partition_index": number,
-        "records": b"".join(map(write_batch, fetched.batches)),
+        "records": Records(fetched.batches),
         "preferred_read_replica": -1,
     }
+
+
+def refused(entity: Any, error: int) -> Values:
+    """The error of the whole response, and of each partition where topics have names: old clients look there."""
+    rows = [
+        {
+            "topic": topic.topic,
+            "partitions": [
+                {**REFUSED, "partition_index": each.partition, "error_code": error} for each in topic.partitions
+            ],
+        }
+        for topic in entity.topics
+        if hasattr(topic, "topic")
+    ]
+    return {"error_code": error, "session_id": getattr(entity, "session_id", NO_SESSION), "responses": rows}
 
 
 def written(request: Fetch, names: Names) -> Values:
@@ -81,4 +107,5 @@ FETCH = api_of_messages(
     to_values=to_values,
     written=written,
     told=told,
+    refused=refused,
 )

@@ -14,12 +14,12 @@ from uuid import UUID
 
 from zombieproof.broker.cluster.metadata import NOBODY
 from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
+from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition, UnnamedTopic
 from zombieproof.messages.partitions import DescribeTopics, TopicsDescribed
 from zombieproof.model.access import ResourceType
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.wire.api import Around, Values, api_of_messages
-from zombieproof.wire.names import NO_ID, NO_NAME, Names
+from zombieproof.wire.names import NO_ID, Names
 
 ALL_BY_EMPTY_UNTIL = 0
 IDS_SINCE = 12
@@ -60,7 +60,7 @@ def _ids(topics: tuple[Any, ...] | None) -> list[UUID]:
 def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
     """The brokers that are up, and the topics."""
     if not answers:
-        return _refused(entity.topics, _refusal(entity.topics, version))
+        return refused(entity, _refusal(entity.topics, version))
     assert isinstance(answers[0], TopicsDescribed)
     up = around.up()
     return {
@@ -85,9 +85,11 @@ def _allowed(entity: Any, around: Around) -> Values:
     return {"cluster_authorized_operations": around.operations_on_cluster()} if wants else {}
 
 
-def _refused(topics: tuple[Any, ...], error: Error) -> Values:
+def refused(entity: Any, error: int) -> Values:
+    """Every topic with the error; nothing is told of brokers."""
     rows = [
-        {"name": row.name or "", "topic_id": getattr(row, "topic_id", NO_ID), "error_code": error} for row in topics
+        {"name": row.name or "", "topic_id": getattr(row, "topic_id", NO_ID), "error_code": error}
+        for row in entity.topics or ()
     ]
     return {"brokers": [], "cluster_id": None, "controller_id": NOBODY, "error_code": error, "topics": rows}
 
@@ -97,8 +99,8 @@ def _topic(name: str, error: int, around: Around, entity: Any) -> Values:
     names, wants = around.names.topic(name), getattr(entity, "include_topic_authorized_operations", False)
     return {
         **names,
-        "name": None if name.startswith(NO_NAME) else name,
-        "topic_id": names["topic_id"] if error in TOLD_BY_ID or name.startswith(NO_NAME) else NO_ID,
+        "name": None if isinstance(name, UnnamedTopic) else name,
+        "topic_id": names["topic_id"] if error in TOLD_BY_ID or isinstance(name, UnnamedTopic) else NO_ID,
         "error_code": error,
         "is_internal": name in INTERNAL_TOPICS,
         "partitions": [partition_of(partition, around) for partition in partitions],
@@ -141,5 +143,5 @@ def written(request: DescribeTopics, names: Names) -> Values:
 
 
 METADATA = api_of_messages(
-    ApiKey.METADATA, versions=range(14), to_messages=to_messages, to_values=to_values, written=written
+    ApiKey.METADATA, versions=range(14), to_messages=to_messages, to_values=to_values, written=written, refused=refused
 )

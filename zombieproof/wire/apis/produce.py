@@ -11,13 +11,14 @@ Source: reference §3.2; ``ProduceRequest.validateRecords``, ``KafkaApis.handleP
 from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.formats.topics import UnnamedTopic
 from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced
 from zombieproof.messages.schema import Entity
 from zombieproof.model.vocabulary import ApiKey
 from zombieproof.wire.api import Around, Values, api_of_messages
 from zombieproof.wire.batches import batch_bytes, sent_batches
 from zombieproof.wire.leaders import endpoints, leader_of
-from zombieproof.wire.names import NO_NAME, Names
+from zombieproof.wire.names import Names
 
 ENDPOINTS_SINCE = 10
 TIMEOUT_MS = 30_000
@@ -29,7 +30,7 @@ def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
     partitions, unknown = {}, set()
     for topic in entity.topic_data:
         name = names.topic_of(topic)
-        if name.startswith(NO_NAME):
+        if isinstance(name, UnnamedTopic):
             unknown.add(name)
         for row in topic.partition_data:
             partitions[name, int(row.index)] = sent_batches(row.records or b"", name)

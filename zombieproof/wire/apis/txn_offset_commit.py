@@ -1,7 +1,7 @@
-"""TxnOffsetCommit (28), versions 0 to 5: offsets of a group within a transaction.
+"""TxnOffsetCommit (28), versions 0 to 6: offsets of a group within a transaction.
 
-From version 3 on with the member and its generation (KIP-447), from 5 on the group joins by it (KIP-890).
-Source: reference §4.1.
+Version 3 adds the member and its generation (KIP-447), from version 5 on the group joins the transaction by it
+(KIP-890), version 6 names topics by id (KIP-1319). Source: reference §4.1.
 """
 
 from zombieproof.model.vocabulary import ApiKey

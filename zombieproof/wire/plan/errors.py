@@ -10,6 +10,7 @@ from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
 from zombieproof.messages import transactions as t
+from zombieproof.messages.refusals import refusal as refused_rows
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 
 _COORDINATOR = {Error.COORDINATOR_LOAD_IN_PROGRESS: 0, Error.COORDINATOR_NOT_AVAILABLE: 0, Error.NOT_COORDINATOR: 0}
@@ -159,7 +160,9 @@ ERRORS: Mapping[ApiKey, Mapping[Error, int]] = {
         Error.FENCED_INSTANCE_ID: 3,
         Error.TRANSACTION_ABORTABLE: 4,
         Error.CONCURRENT_TRANSACTIONS: 5,
-        Error.STALE_MEMBER_EPOCH: 3,
+        Error.GROUP_ID_NOT_FOUND: 6,
+        Error.STALE_MEMBER_EPOCH: 6,
+        Error.UNKNOWN_TOPIC_ID: 6,
     },
     ApiKey.DELETE_GROUPS: {**_OF_A_GROUP, Error.NON_EMPTY_GROUP: 0, Error.GROUP_ID_NOT_FOUND: 0},
     ApiKey.OFFSET_DELETE: {
@@ -205,10 +208,6 @@ def _of_topics(request: p.DescribeTopics, error: int) -> p.TopicsDescribed:
     return p.TopicsDescribed(dict.fromkeys(request.topics, error))
 
 
-def _of_offsets(request: g.OffsetCommit | g.TxnOffsetCommit, error: int) -> g.OffsetsCommitted:
-    return g.OffsetsCommitted({row.partition: error for row in request.offsets})
-
-
 def _of_added(request: t.AddPartitionsToTxn, error: int) -> t.AddPartitionsToTxnAnswer:
     rows = [t.TransactionAdded(e.transactional_id, dict.fromkeys(e.partitions, error)) for e in request.transactions]
     return t.AddPartitionsToTxnAnswer(0, tuple(rows))
@@ -221,8 +220,8 @@ _ANSWERS: Mapping[type, Callable[[Any, int], Answer]] = {
     p.DescribeTopics: _of_topics,
     p.DeleteTopics: lambda asked, error: p.TopicsDeleted(dict.fromkeys(asked.topics, error)),
     p.DeleteRecords: lambda asked, error: p.RecordsDeleted(dict.fromkeys(asked.partitions, (NONE, error))),
-    g.OffsetCommit: _of_offsets,
-    g.TxnOffsetCommit: _of_offsets,
+    g.OffsetCommit: refused_rows,
+    g.TxnOffsetCommit: refused_rows,
     g.OffsetFetch: lambda _, error: g.OffsetFetchAnswer(error, {}),
     g.OffsetDelete: lambda _, error: g.OffsetsDeleted(error, {}),
     g.DeleteGroups: lambda asked, error: g.GroupsDeleted(dict.fromkeys(asked.groups, error)),

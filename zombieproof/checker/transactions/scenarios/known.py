@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from zombieproof.checker.scenario import Mutant
+from zombieproof.model.rules import Rules
 
 UNRIVALLED = "an_unrivalled_producer_is_never_fenced"
 
@@ -107,6 +108,39 @@ HANGS_UNVERIFIED = (
 )
 
 
+SKIPPED_MARKER = (
+    "open; a coordinator takes a partition without a live leader for one of a deleted topic and skips its marker "
+    "(KAFKA-20734, a regression of KAFKA-17573)"
+)
+
+CLOSED_BY_A_LATE_COMMIT = (
+    "a commit that arrives after the coordinator's own abort is answered INVALID_TXN_STATE, which is fatal to an "
+    "application that would handle PRODUCER_FENCED by starting again (KAFKA-20785; merged after 4.4.0)"
+)
+
+LAST_EPOCH_LOST = (
+    "open; the record in the transaction log has no previous producer epoch, so after a failover the coordinator takes "
+    "a repeated InitProducerId for one of an older instance and answers PRODUCER_FENCED (KAFKA-20357 and KAFKA-20310 "
+    "report the same loss where the producer id rotates)"
+)
+
+GUARD_TAKEN_BY_A_COPY = (
+    "open; a late copy of an ABORT marker is appended as a repetition and voids the verification of the next "
+    "transaction, so the verified record is refused with INVALID_TXN_STATE (KAFKA-18654 repairs it for the marker of "
+    "the transaction before, but not after a fence and an InitProducerId)"
+)
+
+DELETED_WHILE_PENDING = (
+    "open; DeleteGroups succeeds while a transaction has offsets pending in the group and discards them, and the "
+    "commit is acknowledged all the same: the output is visible, and the input is processed again"
+)
+
+OLD_TOPIC_ID = (
+    "open; the producer repeats TxnOffsetCommit with the topic id that the request was built with, which is answered "
+    "UNKNOWN_TOPIC_ID every time; only closing the producer helps (KIP-1319; a client that commits by name recovers)"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class KnownWith:
     """A promise that breaks wherever these faults come together, and why.
@@ -117,6 +151,7 @@ class KnownWith:
         why: what is known of it.
         one_of: if there are any, one of these has to be possible too.
         until: the last transaction version in which it is so.
+        repaired_by: the rule under which it is not so, if there is one.
     """
 
     promise: str
@@ -124,6 +159,11 @@ class KnownWith:
     why: str
     one_of: frozenset[str] = frozenset()
     until: int = 2
+    repaired_by: str = ""
+
+    def is_repaired(self, rules: Rules) -> bool:
+        """Whether these rules have what repairs it."""
+        return bool(self.repaired_by) and getattr(rules, self.repaired_by) == 1
 
     def is_met(self, faults: Collection[str]) -> bool:
         """Whether these faults are enough."""
@@ -147,6 +187,15 @@ KNOWN_WITH: Final = (
     ),
     KnownWith("epochs_never_go_down", _BY_HAND, FORGOTTEN_BY_HAND),
     KnownWith(UNRIVALLED, frozenset({"hard_appends"}), REFUSED_FOR_GOOD),
+    KnownWith(
+        UNRIVALLED, frozenset({"late", "lost", "failovers"}), LAST_EPOCH_LOST, until=1, repaired_by="persist_last_epoch"
+    ),
+    KnownWith(
+        UNRIVALLED,
+        frozenset({"ends_given_up", "doubled_markers"}),
+        GUARD_TAKEN_BY_A_COPY,
+        repaired_by="marker_keeps_newer_guard",
+    ),
     KnownWith("a_decided_transaction_is_driven_to_its_end", frozenset({"hard_appends"}), HANGS),
     KnownWith("a_decided_transaction_is_complete", frozenset({"hard_appends"}), HANGS),
     KnownWith(
@@ -157,10 +206,11 @@ KNOWN_WITH: Final = (
 """What sweeps and nights meet in many scenarios. Each is a registered story: a mutant that is `known`."""
 
 
-def known_with(promise: str, faults: Collection[str], transaction_version: int) -> KnownWith | None:
+def known_with(promise: str, faults: Collection[str], rules: Rules) -> KnownWith | None:
     """What is known to break a promise where these faults may happen, None if nothing is."""
     for each in KNOWN_WITH:
-        if each.promise == promise and each.is_met(faults) and transaction_version <= each.until:
+        applies = rules.transaction_version <= each.until and not each.is_repaired(rules)
+        if each.promise == promise and each.is_met(faults) and applies:
             return each
     return None
 

@@ -1,5 +1,6 @@
 """Causes of markers that are missing, too many, or not what was decided."""
 
+from zombieproof.model.known_defects import defect
 from zombieproof.traces.explaining.causes.cause import Cause, Prevention, Witness
 from zombieproof.traces.explaining.causes.recognising import (
     abort_without_decision,
@@ -15,9 +16,12 @@ CLEAN_ELECTIONS = Prevention(
     "Keep unclean.leader.election.enable=false, and min.insync.replicas at 2 or more with acks=all.",
     "A partition whose in-sync replicas are all away stays away until one of them is back.",
 )
+SKIPPED = defect("B73")
+
 NO_WRITES_WITHOUT_LEADER = Prevention(
-    "KAFKA-20734 was open when this was written: upgrade to a release that names it as repaired. Until then let no "
-    "transaction end while one of its partitions has no leader: pause producers before the last replica goes down.",
+    f"{SKIPPED.issues[0]} was open when this was written (releases {SKIPPED.span}): upgrade to one that names it as "
+    "repaired. Until then let no transaction end while one of its partitions has no leader: pause producers before the "
+    "last replica goes down.",
     "Producers stand still during the restart of brokers; more replicas for each partition make it rarer.",
 )
 WATCH_OPERATORS = Prevention(
@@ -40,9 +44,9 @@ CAUSES = (
         marker_was_skipped,
         "The coordinator's log says \"Couldn't find leader endpoint for partitions ...\" at the time of the decision.",
         switches=("marker_waits_for_leader",),
-        bugs=("B73",),
-        issues=("KAFKA-20734",),
-        releases="seen on 4.3.1, a regression of KAFKA-17573; 3.9.1 does it right",
+        bugs=(SKIPPED.bug,),
+        issues=SKIPPED.issues,
+        releases=f"{SKIPPED.releases}; {SKIPPED.seen}",
         witness=Witness(
             "leaderless_partition",
             "marker_skips_a_partition_without_leader",

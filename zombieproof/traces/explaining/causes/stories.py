@@ -6,11 +6,13 @@ A test compares them with the scenarios.
 from collections.abc import Mapping
 from typing import Final
 
+from zombieproof.model.known_defects import defect
+
 STORIES: Final[Mapping[str, str]] = {
     "leaderless_partition": (
         "A partition has no leader for a while, and just then its transaction is decided. The marker has to wait "
-        "for the next leader. Kafka 4.3.1 takes the partition for deleted and skips it: the next transaction of "
-        "the producer then decides over the records of this one."
+        f"for the next leader. Kafka {defect('B73').span} takes the partition for deleted and skips it: the next "
+        "transaction of the producer then decides over the records of this one."
     ),
     "late_produce": (
         "The producer gives up waiting for its first record, aborts, and goes on with a second transaction on the "

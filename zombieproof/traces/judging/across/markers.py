@@ -12,14 +12,15 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.judging.across.alignment import agrees
 from zombieproof.traces.judging.across.matching import Match, listed_by_partition, match
-from zombieproof.traces.judging.across.missing_markers import data_of, missing_marker
+from zombieproof.traces.judging.across.missing_markers import data_of, missing_marker, standing_of
 from zombieproof.traces.judging.across.owners import open_data, strangers, unowned
-from zombieproof.traces.judging.folded import Folded
+from zombieproof.traces.judging.folded import Folded, Outside
 from zombieproof.traces.judging.found import Found
 from zombieproof.traces.judging.histories.belonging import of_marker, seen, settled
 from zombieproof.traces.judging.histories.partition_history import Ending
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import identity, kind, span
+from zombieproof.traces.log_life import Standing
 from zombieproof.traces.verdict.circumstances import Circumstances, Harm, Shape, harm_of_end
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import TransactionOutcome, named
@@ -35,15 +36,16 @@ def judge_markers(folded: Folded, watch: Watch) -> list[Found]:
         for producer_id in sorted((partition.transactional_producers() | here.keys()) & owners.keys()):
             somewhere = listed.get(None, {}).get(producer_id, [])
             wanted = sorted(here.get(producer_id, []) + somewhere, key=lambda txn: txn.position)
-            found += _Judge(match(owners[producer_id], partition, producer_id, wanted)).found()
+            outside = folded.outside.setdefault(partition.place, Outside())
+            found += _Judge(match(owners[producer_id], partition, producer_id, wanted), outside).found()
     return found
 
 
 class _Judge:
     """What is left over of one producer id on one partition once markers and transactions were aligned."""
 
-    def __init__(self, match: Match) -> None:
-        self.match = match
+    def __init__(self, match: Match, outside: Outside) -> None:
+        self.match, self.outside = match, outside
         self.history, self.log = match.history, match.partition.log
         self.unmatched = list(match.unmatched)
         self.data_epochs = Counter(txn.data_epoch for txn in match.listed)
@@ -61,12 +63,22 @@ class _Judge:
             else:
                 # Under the old protocol an epoch has many transactions: which of them wrote the data is not told.
                 is_alone = self.data_epochs[missed.txn.data_epoch] == 1
-                yield from missing_marker(self.match, missed, data_of(self.match, missed), is_alone=is_alone)
+                standing, run = standing_of(self.match, missed, data_of(self.match, missed), is_alone=is_alone)
+                if standing is Standing.EXPECTED:
+                    yield from missing_marker(self.match, missed, run)
+                else:
+                    self._note(missed.txn, standing)
         for ending in self.unmatched:
             if self._is_unexplained(ending):
                 yield self._undecided(ending)
         yield from strangers(self.match, self.unmatched, self.data_epochs)
         yield from open_data(self.match)
+
+    def _note(self, txn: RecordedTransaction, standing: Standing) -> None:
+        """Note a transaction of which nothing may be in the present log of the partition."""
+        noted = {Standing.EARLIER: self.outside.earlier, Standing.UNKNOWN: self.outside.unknown}.get(standing)
+        if noted is not None:
+            noted[txn.transactional_id, txn.position] = f"{txn.transactional_id!r} ({identity(txn)})"
 
     def _is_the_only_one(self, ending: Ending, txn: RecordedTransaction) -> bool:
         """Whether the marker can be of no other transaction: its epoch is (version 2), or nothing is missing."""

@@ -25,7 +25,8 @@ class Match:
 
     `runs` are its runs here that may matter, `marked` holds (by identity) the transactions that have their marker here,
     `contrary` markers that say the opposite of what was decided, `unmatched` the markers of no transaction, `missed`
-    transactions without marker.
+    transactions without marker. `owners` are the transactions of markers, by the identity of the marker, `open_owner`
+    that of the data that is open at the end of the log.
     """
 
     history: IdHistory
@@ -37,6 +38,12 @@ class Match:
     contrary: list[tuple[Ending, RecordedTransaction]] = field(default_factory=list)
     unmatched: list[Ending] = field(default_factory=list)
     missed: list[Missed] = field(default_factory=list)
+    owners: dict[int, RecordedTransaction] = field(default_factory=dict)
+    open_owner: RecordedTransaction | None = None
+
+    def owner_of(self, run: Run) -> RecordedTransaction | None:
+        """The transaction that a run belongs to, by the marker that ended it."""
+        return self.open_owner if run.ending is None else self.owners.get(id(run.ending))
 
     @property
     def place(self) -> TopicPartition:
@@ -71,7 +78,7 @@ def match(
     by_epoch: dict[int, tuple[list[Ending], list[RecordedTransaction]]] = {}
     for ending in all_endings:
         by_epoch.setdefault(ending.epoch, ([], []))[0].append(ending)
-    owner = _owner_of_open_data(partition.open_run(producer_id), listed)
+    owner = found.open_owner = _owner_of_open_data(partition.open_run(producer_id), listed)
     for txn in listed:
         if txn.marker_epoch is not None and txn is not owner:
             by_epoch.setdefault(txn.marker_epoch, ([], []))[1].append(txn)
@@ -118,6 +125,7 @@ def _match_epoch(
             found.unmatched.append(ending)
             continue
         marker_of.setdefault(id(transactions[index]), ending)
+        found.owners[id(ending)] = transactions[index]
         if not agrees(ending, transactions[index]):
             found.contrary.append((ending, transactions[index]))
     missed = (transactions[index] for index in alignment.missed)

@@ -8,12 +8,13 @@ from zombieproof.traces.judging.histories.belonging import of_missing_marker, se
 from zombieproof.traces.judging.histories.partition_history import Run, Stretch
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import identity, kind, span, word
+from zombieproof.traces.log_life import CLOCKS_APART_MS, Standing, continues_earlier_log
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import TransactionOutcome, named
 
 
 def data_of(match: Match, missed: Missed) -> Run | None:
-    """The run that holds data of a transaction without marker: it stands between the markers around it."""
+    """The run that may hold data of a transaction without marker: it stands between the markers around it."""
     begin = missed.before.offset if missed.before else -1
     end = missed.after.offset if missed.after else match.partition.log.end_offset
     for run in match.runs:
@@ -23,13 +24,8 @@ def data_of(match: Match, missed: Missed) -> Run | None:
     return None
 
 
-def missing_marker(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> Iterator[Found]:
-    """The fault, if the marker would be in the evidence if it had been written.
-
-    `is_alone`: the transaction is the only one with data of its epoch on the partition.
-    """
-    if not _is_certain(match, missed, run, is_alone=is_alone):
-        return
+def missing_marker(match: Match, missed: Missed, run: Run | None) -> Iterator[Found]:
+    """The fault about a marker that is expected and not there; `run` holds data of its transaction."""
     txn, place = missed.txn, named(match.place)
     lacks = f"{txn.transactional_id!r} ({identity(txn)}) is recorded as complete ({txn.outcome}) and lists {place}"
     wanted = f"the {word(txn)} marker with epoch {txn.marker_epoch} is missing there"
@@ -59,9 +55,56 @@ def missing_marker(match: Match, missed: Missed, run: Run | None, *, is_alone: b
     yield Found(fault, (run,))
 
 
-def _is_certain(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> bool:
-    """Whether the marker would be in the evidence if it had been written."""
-    txn, partition, log = missed.txn, match.partition, match.partition.log
+def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> tuple[Standing, Run | None]:
+    """Whether the marker would be in the evidence if it had been written, and the run that holds data beside it.
+
+    `run` is what `data_of` found. `is_alone`: the transaction is the only one with data of its epoch on the partition.
+    """
+    txn, partition = missed.txn, match.partition
+    if partition.began.is_recorded and partition.began.is_after(txn.completed_ms):
+        return Standing.EARLIER, None
+    if _may_be_unreadable(match, missed, run, is_alone=is_alone):
+        return Standing.HIDDEN, run
+    cleaned = partition.is_compacted or partition.log.start_offset > 0
+    if run is not None and not is_alone and missed.before is None and not cleaned:
+        standing = _of_data_of_another(match, txn, run)
+        if standing is not None:
+            return standing, None
+    if run is not None:
+        is_there = is_alone or not cleaned or (missed.before is not None and not partition.is_compacted)
+        return (Standing.EXPECTED if is_there else Standing.HIDDEN), run
+    if partition.is_compacted:
+        return Standing.HIDDEN, None
+    if missed.before is not None:
+        return Standing.EXPECTED, None
+    if cleaned:
+        return Standing.HIDDEN, None
+    if txn.data_epoch is not None and continues_earlier_log(partition.log, txn.producer_id, txn.data_epoch):
+        return Standing.EARLIER, None
+    return partition.began.standing(txn.joined_ms, txn.completed_ms), None
+
+
+def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Standing | None:
+    """Where a transaction stands if a run, the first of its epoch, holds data of another transaction only, else None.
+
+    Under the old protocol an epoch has many transactions; which of them wrote data, sequences and times tell.
+    """
+    owner = match.owner_of(run)
+    if owner is None or owner is txn or txn.data_epoch is None or txn.completed_ms is None:
+        return None
+    if continues_earlier_log(match.partition.log, txn.producer_id, txn.data_epoch):
+        return Standing.EARLIER
+    later = run.first_ms - txn.completed_ms
+    if later <= 0 or (run.ending is not None and run.first_ms > run.ending.timestamp_ms):
+        return None
+    return (
+        match.partition.began.standing(txn.joined_ms, txn.completed_ms) if later > CLOCKS_APART_MS else Standing.UNKNOWN
+    )
+
+
+def _may_be_unreadable(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> bool:
+    """Whether the marker may stand where the log is cut or damaged."""
+    txn, log = missed.txn, match.partition.log
     begin = run.first_offset if run and is_alone else missed.before.offset if missed.before else -1
     end = missed.after.offset if missed.after else None
     if run is not None and txn.data_epoch is not None:
@@ -69,19 +112,8 @@ def _is_certain(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
         newer = [stretch.first_offset for stretch in run.stretches if stretch.epoch > txn.data_epoch]
         end = min([*newer, *([] if end is None else [end])], default=None)
     if log.torn_tail and end is None:
-        return False
-    if any(begin < hole and (end is None or hole <= end) for hole in log.damaged_at):
-        return False
-    cleaned = partition.is_compacted or log.start_offset > 0
-    if run is not None:
-        return is_alone or not cleaned or (missed.before is not None and not partition.is_compacted)
-    if partition.is_compacted:
-        return False
-    if missed.before is not None:
         return True
-    # The partition may have been created, or created anew, after the transaction was complete.
-    earliest = partition.earliest_ms
-    return not cleaned and None not in (earliest, txn.completed_ms) and (earliest or 0) <= (txn.completed_ms or 0)
+    return any(begin < hole and (end is None or hole <= end) for hole in log.damaged_at)
 
 
 def _joined(run: Run, stretch: Stretch) -> Iterator[str]:

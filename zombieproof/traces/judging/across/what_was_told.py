@@ -11,12 +11,13 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import OffsetCommitRecord
 from zombieproof.traces.judging.across.fates import Fate, Record, Records, places, written
-from zombieproof.traces.judging.folded import Folded
+from zombieproof.traces.judging.folded import Folded, Outside
 from zombieproof.traces.judging.found import Found
 from zombieproof.traces.judging.histories.belonging import decision_about, seen
 from zombieproof.traces.judging.histories.client_history import ApplicationTransaction, Told
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
 from zombieproof.traces.judging.histories.partition_history import Run
+from zombieproof.traces.log_life import CLOCKS_APART_MS
 from zombieproof.traces.verdict.circumstances import Circumstances, CoordinatorDecision, Harm, Shape
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import TransactionOutcome, named
@@ -27,7 +28,7 @@ TOLD = "what_the_application_was_told_is_what_the_logs_say"
 
 def judge_told(folded: Folded, watch: Watch) -> list[Found]:
     """The promises that applications saw broken."""
-    judge = _Judge(Records(folded.partitions), folded.histories, folded.evidence.offset_commits)
+    judge = _Judge(Records(folded.partitions), folded)
     found: list[Found] = []
     for application in folded.applications:
         found += judge.records(application)
@@ -37,9 +38,10 @@ def judge_told(folded: Folded, watch: Watch) -> list[Found]:
 
 
 class _Judge:
-    def __init__(self, records: Records, histories: Sequence[IdHistory], commits: Sequence[OffsetCommitRecord]) -> None:
-        self.logs = records
-        self.histories = histories
+    def __init__(self, records: Records, folded: Folded) -> None:
+        self.logs, self.outside = records, folded.outside
+        self.histories: Sequence[IdHistory] = folded.histories
+        histories, commits = folded.histories, folded.evidence.offset_commits
         self.undecided = {
             (txn.producer_id, txn.data_epoch)
             for history in histories
@@ -57,7 +59,8 @@ class _Judge:
         """Whether the records of an application have the fate that it was told."""
         fates: dict[Fate, list[Record]] = {}
         for record in dict.fromkeys(application.records):
-            fates.setdefault(self.logs.fate(record), []).append(record)
+            fate = Fate.UNKNOWN if self._is_of_an_earlier_log(application, record) else self.logs.fate(record)
+            fates.setdefault(fate, []).append(record)
         wrong = self._wrong(application, fates)
         if not wrong:
             return
@@ -72,6 +75,19 @@ class _Judge:
         says = "" if application.told is Told.UNKNOWN else _had_been_told(application)
         fault = self._fault(application, promise, wrong, fates)
         yield Found(fault, tuple(touched.values()), says=says, without=without)
+
+    def _is_of_an_earlier_log(self, application: ApplicationTransaction, record: Record) -> bool:
+        """Whether a record was acknowledged before the present log of its partition began; then that is noted."""
+        history = self.logs.partitions.get(record[0])
+        if history is None or record not in application.told_ms:
+            return False
+        began, told_ms = history.began, application.told_ms[record]
+        if not began.is_after(told_ms, 0 if began.is_recorded else CLOCKS_APART_MS):
+            return False
+        outside = self.outside.setdefault(record[0], Outside())
+        noted = outside.earlier if began.is_recorded else outside.unknown
+        noted[record] = f"application {application.client!r} was told of offset {record[1]}"
+        return True
 
     def _run(self, record: Record) -> Run | None:
         return self.logs.run(record) if record[0] in self.logs.partitions else None

@@ -5,20 +5,24 @@ of a log that is cut.
 Source: reference §2.12 (a transaction has a marker on each partition that it lists), §3.4.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import ClientFact, Evidence, PartitionLog, Phase
+from zombieproof.traces.judging.folded import Outside
 from zombieproof.traces.judging.gathering.coordinator_partitions import home_of, number_of_partitions
 from zombieproof.traces.judging.histories.client_history import ApplicationTransaction
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
 from zombieproof.traces.judging.histories.partition_history import PartitionHistory
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import identity, span
+from zombieproof.traces.log_life import began
 from zombieproof.traces.readers.dump_text import WITHOUT_RECORDS
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION, plain_name
-from zombieproof.traces.verdict.report import Gap, NotJudged, named
+from zombieproof.traces.readers.recognise import METADATA_TOPIC
+from zombieproof.traces.verdict.report import EarlierLog, Gap, NotJudged, named
 
 SHOWN = 3
 
@@ -28,9 +32,11 @@ def not_judged(
     histories: Sequence[IdHistory],
     applications: Sequence[ApplicationTransaction],
     partitions: Mapping[TopicPartition, PartitionHistory],
+    outside: Mapping[TopicPartition, Outside],
 ) -> list[NotJudged]:
     """Everything that the verdict says nothing about, by name."""
     gaps = [*_missing_partitions(evidence, histories, applications), *_missing_coordinators(evidence, histories)]
+    gaps += _of_unknown_logs({place: noted for place, noted in outside.items() if not _is_empty(evidence, place)})
     for log in evidence.partition_logs().values():
         gaps += _unreadable(log)
         gaps += _hidden(log, partitions, evidence)
@@ -45,11 +51,12 @@ def _missing_partitions(
     evidence: Evidence, histories: Sequence[IdHistory], applications: Iterable[ApplicationTransaction]
 ) -> Iterator[NotJudged]:
     given = evidence.partition_logs()
+    gone = set(earlier_of_gone(evidence, histories))
     reasons: dict[TopicPartition, list[str]] = {}
     for history in histories:
         listing: dict[TopicPartition, list[RecordedTransaction]] = {}
         for txn in history.transactions:
-            for place in (txn.partitions or frozenset()) - given.keys():
+            for place in (txn.partitions or frozenset()) - given.keys() - gone:
                 listing.setdefault(place, []).append(txn)
         for place, transactions in listing.items():
             count = f"{len(transactions)} transactions, first" if len(transactions) > 1 else "a transaction"
@@ -58,10 +65,10 @@ def _missing_partitions(
     known = set(reasons)
     yield from _empty_partitions(evidence, histories)
     for application in applications:
-        for place in {place for place, _ in application.records} - given.keys():
+        for place in {place for place, _ in application.records} - given.keys() - gone:
             reasons.setdefault(place, []).append(f"application {application.client!r} was told of records on it")
     for line in evidence.coordinator_lines:
-        for place in (line.target.partitions if line.target else frozenset()) - given.keys() - known:
+        for place in (line.target.partitions if line.target else frozenset()) - given.keys() - known - gone:
             reasons.setdefault(place, []).append(f"a broker's log says that {line.transactional_id!r} lists it")
     for place, why in reasons.items():
         yield NotJudged(
@@ -74,13 +81,82 @@ def _missing_partitions(
 
 def _empty_partitions(evidence: Evidence, histories: Iterable[IdHistory]) -> Iterator[NotJudged]:
     """Each partition that a complete transaction lists had at least its marker, whatever became of it."""
-    complete = [txn for history in histories for txn in history.transactions if txn.completed]
-    for place, log in evidence.partition_logs().items():
-        listing = [txn for txn in complete if place in (txn.partitions or ())]
-        if listing and not log.batches and not log.end_offset and not log.torn_tail:
-            who = f"{listing[0].transactional_id!r} ({identity(listing[0])})"
+    for place, listing in _listing_empty(evidence, histories).items():
+        created = evidence.created_ms(place)
+        later = [txn for txn in listing if created is None or txn.completed_ms is None or txn.completed_ms >= created]
+        if later:
+            who = f"{later[0].transactional_id!r} ({identity(later[0])})"
             why = f"{who} was completed on it, and what was given is empty"
-            yield NotJudged(name=named(place), gap=Gap.MISSING, why=why, fetch=_log_of(place, evidence))
+            fetch = f"{_log_of(place, evidence)}; if the topic was created again since, {METADATA}, which says so"
+            yield NotJudged(name=named(place), gap=Gap.MISSING, why=why, fetch=fetch)
+
+
+def _listing_empty(
+    evidence: Evidence, histories: Iterable[IdHistory]
+) -> dict[TopicPartition, list[RecordedTransaction]]:
+    """The complete transactions that list a partition of which an empty log was given."""
+    empty = {place for place in evidence.partition_logs() if _is_empty(evidence, place)}
+    found: dict[TopicPartition, list[RecordedTransaction]] = {}
+    for txn in (txn for history in histories for txn in history.transactions if txn.completed):
+        for place in empty & (txn.partitions or frozenset()):
+            found.setdefault(place, []).append(txn)
+    return found
+
+
+def _is_empty(evidence: Evidence, place: TopicPartition) -> bool:
+    log = evidence.log(*place)
+    return log is not None and not log.batches and not log.end_offset and not log.torn_tail
+
+
+# ---------------------------------------------------------------- topics that were deleted
+
+
+METADATA = f"the directory {METADATA_TOPIC}-0 of a broker or controller"
+
+
+def earlier_of_gone(evidence: Evidence, histories: Iterable[IdHistory]) -> dict[TopicPartition, int]:
+    """Partitions that exist no more, by what records of topics say, and how many transactions list them."""
+    given = evidence.partition_logs()
+    listed = Counter(place for history in histories for txn in history.transactions for place in txn.partitions or ())
+    named_there = {place for line in evidence.coordinator_lines if line.target for place in line.target.partitions}
+    places = (listed.keys() | named_there) - given.keys()
+    return {place: listed[place] for place in sorted(places) if evidence.is_gone(place)}
+
+
+def earlier_logs(
+    evidence: Evidence, histories: Sequence[IdHistory], outside: Mapping[TopicPartition, Outside]
+) -> list[EarlierLog]:
+    """Partitions of which transactions or records belong to an earlier log, which is not there any more."""
+    found = [
+        EarlierLog(partition=named(place), count=count, present_began_ms=None)
+        for place, count in earlier_of_gone(evidence, histories).items()
+    ]
+    for place, listing in _listing_empty(evidence, histories).items():
+        created = evidence.created_ms(place)
+        count = sum(created is not None and (txn.completed_ms or created) < created for txn in listing)
+        if count:
+            found.append(EarlierLog(partition=named(place), count=count, present_began_ms=created))
+    empty = {each.partition for each in found}
+    logs = evidence.partition_logs()
+    for place, noted in sorted(outside.items()):
+        if noted.earlier and named(place) not in empty:
+            life = began(logs[place], evidence.created_ms(place))
+            began_ms = life.not_before_ms if life.by_ms is None else life.by_ms
+            found.append(EarlierLog(partition=named(place), count=len(noted.earlier), present_began_ms=began_ms))
+    return found
+
+
+def _of_unknown_logs(outside: Mapping[TopicPartition, Outside]) -> Iterator[NotJudged]:
+    for place, noted in outside.items():
+        if noted.unknown:
+            who = _some(noted.unknown.values())
+            why = f"nothing of this is in the log, which may have begun later: {who}; either the topic was deleted and "
+            yield NotJudged(
+                name=named(place),
+                gap=Gap.MISSING,
+                why=f"{why}created again in between, or this is lost",
+                fetch=f"{METADATA}, which says when topics were created",
+            )
 
 
 def _some(reasons: Iterable[str]) -> str:

@@ -32,8 +32,9 @@ class ApplicationTransaction:
     """What one client wrote between begin and end. `records` were acknowledged, `offsets` accepted for a group.
 
     `number` counts the transactions of a client and id from 1 unless the evidence numbers them. `answered_ms` is when
-    its end was answered (or given up), `file` and `line` where that stands. Records without a transaction are in one of
-    their own for each client, told PLAIN.
+    its end was answered (or given up), `file` and `line` where that stands. `told_ms` is when each record was
+    acknowledged, where that is known. Records without a transaction are in one of their own for each client, told
+    PLAIN.
     """
 
     client: str
@@ -46,6 +47,7 @@ class ApplicationTransaction:
     answered_ms: int | None = None
     file: str | None = None
     line: int | None = None
+    told_ms: dict[tuple[TopicPartition, int], int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if self.transactional_id is None:
@@ -114,7 +116,10 @@ class _Reader:
             self._leave_unknown(key)
         elif records := _acknowledged(call):
             self._leave_unknown(key)
-            self._open(key).records += records
+            txn = self._open(key)
+            txn.records += records
+            if call.timestamp_ms is not None:
+                txn.told_ms.update(dict.fromkeys(records, call.timestamp_ms))
         elif call.action == "offsets" and call.error is None and call.result in SUCCESS:
             self._open(key).offsets += _offsets(call.args)
 

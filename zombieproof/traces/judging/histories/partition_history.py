@@ -11,6 +11,7 @@ from typing import Protocol
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.cleared import Cleared
 from zombieproof.traces.evidence import PartitionLog
+from zombieproof.traces.log_life import Began, began
 from zombieproof.traces.verdict.faults import Fault
 
 
@@ -47,6 +48,11 @@ class Run:
     def last_offset(self) -> int:
         """The offset of its last record."""
         return self.stretches[-1].last_offset
+
+    @property
+    def first_ms(self) -> int:
+        """The time of its first batch."""
+        return self.stretches[0].first_ms
 
     @property
     def epoch(self) -> int:
@@ -94,7 +100,8 @@ class PartitionHistory:
     """What a partition's log tells: runs and endings by producer id in log order, and the faults found in it alone.
 
     Of a log that a screen `cleared`, asking for runs and endings of producer ids without an owner takes a fold; what is
-    open at its end is in `open_runs`, and `owned` makes those of other producer ids.
+    open at its end is in `open_runs`, and `owned` makes those of other producer ids. `created_ms` is when the partition
+    was created, where a record of that was given.
     """
 
     log: PartitionLog
@@ -105,7 +112,9 @@ class PartitionHistory:
     cleared: Cleared | None = None
     open_runs: Mapping[int, Run] = field(default_factory=dict)
     owned: "OwnedRuns | None" = None
+    created_ms: int | None = None
     _compacted: bool | None = None
+    _began: Began | None = field(default=None, repr=False)
 
     @property
     def is_compacted(self) -> bool:
@@ -113,6 +122,13 @@ class PartitionHistory:
         if self._compacted is None:
             self._compacted = self.log.compacted
         return self._compacted
+
+    @property
+    def began(self) -> Began:
+        """When the log began."""
+        if self._began is None:
+            self._began = began(self.log, self.created_ms)
+        return self._began
 
     @property
     def place(self) -> TopicPartition:

@@ -48,6 +48,11 @@ class RecordedTransaction:
         return self.outcome in (TransactionOutcome.COMMIT, TransactionOutcome.ABORT)
 
     @property
+    def joined_ms(self) -> int | None:
+        """When its first partition joined; where that is not known, when it was decided."""
+        return self.prepared_ms if self.opened_ms is None else self.opened_ms
+
+    @property
     def position(self) -> int:
         """Where in the coordinator's log it begins."""
         return next(at for at in (self.opened_at, self.prepared_at, self.completed_at) if at is not None)

@@ -1,0 +1,110 @@
+"""When the present log of a partition began, and which transactions it therefore cannot hold.
+
+A topic can be deleted and created again under its name while ``__transaction_state`` still lists the partitions of the
+first one. A transaction that was complete before the present log began left nothing in it. The cluster's metadata tells
+the moment; else the log does, by its first records: markers carry the broker's clock, data usually the producer's.
+"""
+
+from collections.abc import Iterable
+from enum import Enum, auto
+from typing import NamedTuple
+
+from zombieproof.formats.record_batch import TimestampType
+from zombieproof.traces.evidence import LoggedBatch, PartitionLog
+
+
+class Standing(Enum):
+    """Whether the marker of a transaction is expected in the present log of a partition."""
+
+    EXPECTED = auto()
+    EARLIER = auto()
+    """The transaction was complete before the log began."""
+    UNKNOWN = auto()
+    """The evidence does not tell whether the log existed then."""
+    HIDDEN = auto()
+    """The marker may have been cleaned away, or stand where the log is cut, damaged or truncated."""
+
+
+CLOCKS_APART_MS = 1000
+"""How far the clocks of a client and of a broker are taken to be apart at most."""
+PLAUSIBLE_MS = 24 * 3_600_000
+"""How far a producer's timestamp may lie from what it is compared with to be taken for the time of the append."""
+
+
+class Began(NamedTuple):
+    """The present log began no earlier than `not_before_ms`, and was there at `by_ms`. None: nothing tells.
+
+    `claimed_ms` is when its first record was written by the clock of the producer, who may put any time into a record.
+    `is_recorded`: the cluster's metadata, or the call that created the topic, says when the log began.
+    """
+
+    not_before_ms: int | None
+    by_ms: int | None
+    claimed_ms: int | None = None
+    is_recorded: bool = False
+
+    def standing(self, joined_ms: int | None, completed_ms: int | None) -> Standing:
+        """Where a completed transaction stands of which the log holds neither data nor a marker.
+
+        `joined_ms` is when its first partition joined, or when it was decided.
+        """
+        if self.is_after(completed_ms):
+            return Standing.EARLIER
+        if joined_ms is None:
+            return Standing.UNKNOWN
+        is_claimed = self.claimed_ms is not None and 0 <= joined_ms - self.claimed_ms <= PLAUSIBLE_MS
+        is_there = self.by_ms is not None and self.by_ms <= joined_ms
+        return Standing.EXPECTED if is_there or is_claimed else Standing.UNKNOWN
+
+    def is_after(self, time_ms: int | None, apart_ms: int = 0) -> bool:
+        """Whether the log began after a moment, on whichever of two clocks that are at most so far apart."""
+        if time_ms is None or self.not_before_ms is None:
+            return False
+        return time_ms + apart_ms < self.not_before_ms
+
+
+def began(log: PartitionLog, created_ms: int | None) -> Began:
+    """When a log began; `created_ms` is when the partition was created, where a record of that was given."""
+    if created_ms is not None:
+        return Began(created_ms, created_ms, is_recorded=True)
+    first, before, stamped = _up_to_the_first_stamp(log.batches)
+    by_ms = None if stamped is None else stamped.max_timestamp_ms
+    if first is None or first.base_offset > 0 or log.start_offset > 0:
+        return Began(None, by_ms)
+    claimed = first.max_timestamp_ms
+    if by_ms is not None and by_ms < claimed:
+        # The producer's clock is ahead of the broker's: it does not tell how early the record was written.
+        return Began(None, by_ms)
+    is_plausible = by_ms is None or before is None or abs(by_ms - before.max_timestamp_ms) <= PLAUSIBLE_MS
+    return Began(claimed, by_ms, claimed if is_plausible else None)
+
+
+def _up_to_the_first_stamp(
+    batches: Iterable[LoggedBatch],
+) -> tuple[LoggedBatch | None, LoggedBatch | None, LoggedBatch | None]:
+    """The first batch, the first whose time is of the broker's clock, and the one before that."""
+    first = before = None
+    for batch in batches:
+        first = first or batch
+        if batch.is_control or batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            return first, before, batch
+        before = batch
+    return first, before, None
+
+
+def continues_earlier_log(log: PartitionLog, producer_id: int, epoch: int) -> bool:
+    """Whether the first sequence of a producer shows that it wrote to an earlier log of the partition.
+
+    The log holds every offset from 0 on, so that the records before that sequence were never in it.
+    """
+    if log.start_offset > 0 or log.compacted or log.damaged_at:
+        return False
+    first = next(
+        (
+            batch
+            for batch in log.batches
+            if (batch.producer_id, batch.producer_epoch) == (producer_id, epoch) and not batch.is_control
+        ),
+        None,
+    )
+    return first is not None and first.base_sequence > 0
