@@ -13,6 +13,7 @@ from zombieproof.broker.cluster.live_trace import LiveTraceFile
 from zombieproof.broker.cluster.metadata import Changes
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
+from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.fault_disk import Fate, FaultDisk
 from zombieproof.broker.store.log_directory import LogDirectory
 from zombieproof.broker.timers import RETENTION_MS
@@ -259,7 +260,11 @@ def states_after_crashes() -> list[tuple[bool, str]]:
     disk.before = None
     found = []
     for survivor, was_told in points:
-        again = Embedded(settings=SETTINGS, clock=ManualClock(), disk=survivor)
+        try:
+            again = Embedded(settings=SETTINGS, clock=ManualClock(), disk=survivor)
+        except Damaged:
+            found.append((was_told, "torn"))
+            continue
         there = described(again, "t") == Error.NONE
         left = [name for name in folders(survivor) if name.startswith("t-")]
         state = "gone" if not there and not left else "there" if there and len(values(again, T)) == 3 else "torn"

@@ -16,7 +16,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.store import clocks, crashing, damage, failing, kills
+from tests.store import clocks, crashing, damage, damages, failing, kills
 from tests.store.crashing import Reached
 from tests.store.workloads import WORKLOADS
 from tests.wire import fuzz, sequences
@@ -88,6 +88,13 @@ def errors(depth: str) -> list[Job]:
     return found + [partial(failing.full_tmpfs, name) for name in ("plain", "transactions")]
 
 
+def damaged_directories(depth: str) -> list[Job]:
+    if depth == "commit":
+        return [partial(damages.damages, 12, 1, nodes=(1,))]
+    parts, each = {"gate": (20, 100), "soak": (100, 200)}[depth]
+    return [partial(damages.damages, each, seed) for seed in range(parts)]
+
+
 def clock_jumps(depth: str) -> list[Job]:
     parts, each = {"commit": (1, 200), "gate": (20, 5_000), "soak": (100, 10_000)}[depth]
     return [partial(clocks.clock_schedules, each, seed) for seed in range(parts)]
@@ -123,6 +130,11 @@ ROWS = {
     "torn": Row("torn write: the last one cut at every byte", "every byte up to 4 KiB", torn),
     "flips": Row("a bit turns in a log of 64 KiB", "every bit", flips),
     "errors": Row("EIO, no room, a sync that lies; a full tmpfs", "every operation", errors),
+    "damages": Row(
+        "a file or folder of a stopped directory is damaged; one and three brokers",
+        "2,000 damages",
+        damaged_directories,
+    ),
     "clocks": Row("the clock jumps, goes back, stands still", "100,000 schedules", clock_jumps),
     "pauses": Row("producer and coordinator paused past the time-out", "200 cycles each", pauses),
     "frames": Row("bytes that nobody means, made of requests that somebody sent", "1,000,000 frames", frames),
@@ -163,9 +175,20 @@ def table(found: dict[str, tuple[Reached, float, int]]) -> str:
     """The rows as Markdown."""
     lines = ["| fault | figure asked for | reached | wrong afterwards | CPU s |", "|---|---|---|---|---|"]
     for name, (reached, seconds, missing) in found.items():
-        counts = ", ".join(f"{count:,} {what}" for what, count in reached.counts.items())
+        reached_counts = damages.by_kind(reached)["all"] if name == "damages" and reached.counts else reached.counts
+        counts = ", ".join(f"{count:,} {what}" for what, count in reached_counts.items())
         counts += f" ({missing} parts not carried out: no right to mount)" if missing else ""
         lines.append(f"| {ROWS[name].name} | {ROWS[name].aim} | {counts} | {len(reached.findings)} | {seconds:.0f} |")
+    return "\n".join(lines)
+
+
+def damage_table(reached: Reached) -> str:
+    """What became of damaged directories, by kind of file, as Markdown."""
+    outcomes = [each.value for each in damages.Outcome]
+    lines = [f"| damaged | tried | {' | '.join(outcomes)} |", "|---" * (len(outcomes) + 2) + "|"]
+    for kind, counts in damages.by_kind(reached).items():
+        cells = " | ".join(f"{counts[outcome]:,}" for outcome in outcomes)
+        lines.append(f"| {kind} | {sum(counts.values()):,} | {cells} |")
     return "\n".join(lines)
 
 
@@ -186,6 +209,8 @@ def main() -> int:
         sys.stderr.write("interrupted\n")
         return 130
     text = table(found)
+    if "damages" in found:
+        text += f"\n\n{DAMAGE}\n\n{damage_table(found['damages'][0])}"
     said = [text, f"{asked.depth}: {time.monotonic() - started:.0f} s"]
     for reached, _, _ in found.values():
         said += reached.findings[:20]
@@ -208,6 +233,20 @@ what comes of a frame is an answer, silence as of a fetch that waits, or the end
 an internal error, a response that cannot be read, or a directory that does not open after a power failure.
 
 """
+
+DAMAGE = """## Damage to a stopped directory
+
+Each case damages one file or folder of a directory that was stopped cleanly or killed: a bit, a cut at any byte or
+between two batches, an emptied or deleted file, zeros, an older version, another file of the same kind, a missing
+folder. The directory is opened, every replica is read, clients continue, and it is opened again.
+
+- *Rebuilt*: the reading is the same, and a line in the log says what was rebuilt or fetched again.
+- *Refused*: the remedy that the refusal names is executed. The directory then opens, and lacks only what the repair
+  said that it loses.
+- *One partition offline*: all others are read and written, and the named remedy works, too.
+
+The last four columns must be 0. One kind of damage is not drawn, because nothing on the disk tells of it: batches that
+were written in the last second before a kill, and are missing as if they had never been written."""
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -140,5 +140,5 @@ def test_each_file_has_the_name_that_kafka_gives_it(tmp_path: Path) -> None:
     zeros = "0" * 20
     assert sorted(each.name for each in (tmp_path / "d" / "t-0").iterdir()) == sorted(
         [f"{zeros}{suffix}" for suffix in (".index", ".log", ".timeindex", ".txnindex")]
-        + ["00000000000000000001.snapshot", "leader-epoch-checkpoint", "partition.metadata"]
+        + ["00000000000000000001.snapshot", "leader-epoch-checkpoint", "partition.metadata", "segment-checkpoint"]
     )

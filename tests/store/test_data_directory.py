@@ -63,7 +63,9 @@ def test_a_directory_of_another_version_is_left_alone(tmp_path: Path) -> None:
     opened(tmp_path / "d").close()
     file = tmp_path / "d" / "cluster.json"
     file.write_text(file.read_text().replace('"format": 1', '"format": 2'))
-    refused(tmp_path / "d", Damaged, "cluster.json", "in format 2", "1 is read", "version that wrote it")
+    refused(
+        tmp_path / "d", Damaged, "cluster.json", "in format 2", "1 is read", "Open it with the version that wrote it"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"format": 1}', "[]"])
@@ -91,18 +93,23 @@ def test_a_directory_that_may_not_be_written_is_refused(tmp_path: Path, monkeypa
     refused(tmp_path / "d", DataDirectoryError, "may not be written", "give the right")
 
 
-def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-state-checkpoint"])
+def test_a_damaged_checkpoint_is_rebuilt(tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
     opened(tmp_path / "d").close()
-    file = tmp_path / "d" / "broker-1" / "recovery-point-offset-checkpoint"
-    file.write_bytes(file.read_bytes().replace(b"0\n", b"zero\n", 1))
-    with pytest.raises(Damaged, match=r"recovery-point-offset-checkpoint.*Restore it"):
-        opened(tmp_path / "d")
+    file = tmp_path / "d" / "broker-1" / name
+    before = file.read_bytes()
+    file.write_bytes(before.replace(b"0", b"zero", 1))
+    opened(tmp_path / "d").close()
+    assert [name in each for each in caplog.messages] == [True]
+    assert file.read_bytes() == before
 
 
 def test_a_folder_of_another_topic_is_refused(tmp_path: Path) -> None:
     directory = LogDirectory(RealDisk(tmp_path), "d", ManualClock())
     directory.open_store(("t", 0), UUID(int=1))
-    with pytest.raises(Damaged, match=r"d/t-0 holds the topic with the id AAAAAAAAAAAAAAAAAAAAAQ.*move the folder"):
+    with pytest.raises(
+        Damaged, match=r"d/t-0/partition.metadata: the folder holds the topic with the id AAAAAAAAAAAAAAAAAAAAAQ"
+    ):
         directory.open_store(("t", 0), UUID(int=2))
 
 

@@ -123,6 +123,7 @@ def test_a_start_reads_what_lies_above_the_recovery_point_and_the_newest_snapsho
 def test_what_is_not_checkpointed_is_looked_at() -> None:
     broker, disk, _ = killed_late()
     disk.remove("d/recovery-point-offset-checkpoint")
+    disk.remove("d/log-state-checkpoint")
     size = broker.log.segments[-1].size
     broker.start()
     assert sum(count for _, count in disk.reads) > size

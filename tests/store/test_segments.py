@@ -258,7 +258,7 @@ def test_damage_in_what_was_synced_is_no_torn_tail() -> None:
     with pytest.raises(Damaged) as caught:
         place.crash()
     behind = position + header_at(before, position).size
-    for words in (path, f"damaged at byte {position}", f"a sound batch follows at byte {behind}", "cut it at byte"):
+    for words in (path, f"damaged at byte {position}", f"a sound batch follows at byte {behind}", "zombieproof repair"):
         assert words in str(caught.value)
     assert place.disk.read(path) == before, "nothing was changed"
 
@@ -276,6 +276,19 @@ def test_a_segment_that_is_missing_is_noticed(place: Place) -> None:
     place.write(20)
     place.close()
     place.disk.remove(place.log.segments[1].path(".log"))
+    with pytest.raises(Damaged, match=r"00000000000000000002.log: it is missing, with the offsets 2 to 3"):
+        place.open()
+
+
+def test_a_segment_that_is_missing_is_noticed_where_nothing_is_recorded(place: Place) -> None:
+    place.write(20)
+    place.close()
+    for name in ("d/t-0/segment-checkpoint", "d/log-state-checkpoint", place.log.segments[1].path(".log")):
+        place.disk.remove(name)
+    with pytest.raises(Damaged, match=r"00000000000000000002.log: it is missing .its indexes are there"):
+        place.open()
+    for suffix in (".index", ".timeindex", ".txnindex"):
+        place.disk.remove(place.log.segments[1].path(suffix))
     with pytest.raises(Damaged, match="the next one begins at"):
         place.open()
 

@@ -20,7 +20,7 @@ from zombieproof.broker.cluster.network import Message
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
-from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.log import Damaged, MemoryLog, StorageFailure
 from zombieproof.broker.partition.snapshots import MemorySnapshots
 from zombieproof.broker.store.config_names import config_named
 from zombieproof.formats.batches import Batch
@@ -77,13 +77,17 @@ def equal_cluster(record: LiveRecord, file: str, journal: LiveTrace) -> Cluster:
     held: dict[tuple[int | None, tuple[str, int] | None], Cause] = {}
 
     def open_store(node: int, partition: TopicPartition) -> Store:
-        found, made = held.get((node, partition)), _FlushedLog if (node, partition) in waits else MemoryLog
+        # A log that is fetched again begins empty.
+        found, made = held.pop((node, partition), None), _FlushedLog if (node, partition) in waits else MemoryLog
         snapshots = MemorySnapshots()
         if found is None:
             return Store(made(), snapshots)
         for offset, data in _fields(found)["snapshots"]:
             snapshots.write(offset, base64.b64decode(data, validate=True))
-        return Store(made(from_plain(found.body), int(_fields(found)["start"])), snapshots)
+        log = made(from_plain(found.body), int(_fields(found)["start"]))
+        if "damage" in _fields(found):
+            log.offline = Damaged(_fields(found)["damage"])
+        return Store(log, snapshots)
 
     try:
         for cause in (event.cause for event in record.events if event.cause.what == "found"):
@@ -192,6 +196,24 @@ def _disconnect(cluster: Cluster, cause: Cause) -> None:
     cluster.disconnect(exchange)
 
 
+def _lost_store(cluster: Cluster, cause: Cause) -> None:
+    log = cluster.stores[_node(cause), _partition(cause)].log
+    assert isinstance(log, MemoryLog), "stores are in memory"
+    if _fields(cause)["is_damaged"]:
+        log.offline = Damaged("the log was damaged in the run that is replayed")
+    else:
+        log.failure = StorageFailure("the log could not be written in the run that is replayed")
+    cluster.lost_store(_node(cause), _partition(cause))
+
+
+def _reopened(cluster: Cluster, cause: Cause) -> None:
+    store = cluster.stores[_node(cause), _partition(cause)]
+    assert isinstance(store.log, MemoryLog), "stores are in memory"
+    store.log.failure = store.log.offline = None
+    store.log.truncate(int(_fields(cause)["end"]))
+    cluster.reopened(_node(cause), _partition(cause), store)
+
+
 def _timer(cluster: Cluster, cause: Cause) -> None:
     name = _fields(cause)["name"]
     timers: Mapping[str, Callable[[int | None], None]] = {
@@ -228,6 +250,8 @@ HAPPENS: Mapping[str, Callable[[Cluster, Cause], object]] = {
     "stop": lambda cluster, cause: cluster.stop(_node(cause)),
     "kill": lambda cluster, cause: cluster.kill(_node(cause)),
     "start": _start,
+    "lost_store": _lost_store,
+    "reopened": _reopened,
 }
 """What can happen to a cluster -> how it happens again. What brokers do when it begins needs no cause."""
 

@@ -5,21 +5,28 @@ block of producer ids is handed out, before a folder of a topic that was deleted
 new one has a folder, before anybody is answered.
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
 
 from zombieproof.broker.cluster.clock import Clock
-from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.node import Store
-from zombieproof.broker.store.cluster_file import FILE, metadata_of, read_cluster, saved_of, write_cluster
-from zombieproof.broker.store.config import Durability
+from zombieproof.broker.inspection import entries_of, folder_of, inspect
+from zombieproof.broker.partition.log import Damaged, StorageFailure
+from zombieproof.broker.store.cluster_file import COPY, FILE, SavedCluster, saved_of, write_cluster
+from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk, InUse, UnfitPath, disk_below
-from zombieproof.broker.store.log_directory import LogDirectory, Syncing, identify
+from zombieproof.broker.store.findings import Finding, Repair, refusal
+from zombieproof.broker.store.log_directory import IDENTITY, LogDirectory, Syncing, identify
+from zombieproof.broker.store.segment import Highest
 from zombieproof.formats.identity import encoded
-from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 
-LOCK = ".lock"
+LOCK, METADATA_LOG = ".lock", "__cluster_metadata-0"
+LOG = logging.getLogger("zombieproof.broker")
+DAMAGED = "damaged"
+"""The folder of damaged files that others have taken the place of; nobody reads them."""
 
 
 class DataDirectoryError(ValueError):
@@ -31,39 +38,95 @@ class DataDirectory:
 
     Args:
         disk: where it is; `disk_at` finds that of a path.
-        nodes: how many brokers a new cluster has.
+        nodes: how many brokers the cluster has; None: as many as the directory says, and 1 in a new one.
         durability: when an append counts as durable.
+        default_config: the settings of topics that have none of their own.
+        configs: the settings of some topics, which the directory keeps.
 
     Raises:
-        DataDirectoryError: another process uses it.
+        DataDirectoryError: another process uses it, or it has another number of brokers.
         Damaged: what is in it cannot be believed.
     """
 
-    def __init__(self, disk: Disk, nodes: int, clock: Clock, durability: Durability) -> None:
+    def __init__(  # what a cluster is opened with
+        self,
+        disk: Disk,
+        nodes: int | None,
+        clock: Clock,
+        durability: Durability,
+        default_config: LogConfig | None = None,
+        configs: Mapping[str, LogConfig] | None = None,
+    ) -> None:
         self.disk = disk
-        try:
-            disk.lock(LOCK)
-        except InUse as error:
-            raise DataDirectoryError(
-                f"{disk.name('')}: another process uses it: end that one, or choose another directory"
-            ) from error
-        saved = read_cluster(disk)
+        lock(disk)
+        found = inspect(disk, default_config, configs, clock=clock, durability=durability)
+        if any(not _takes_one_log_offline(each) for each in found.refused):
+            raise refusal(disk, found.refused)
+        self._offline = dict[tuple[int, TopicPartition], list[Finding]]()
+        for each in found.refused:
+            if each.node is not None and each.partition is not None:
+                self._offline.setdefault((each.node, each.partition), []).append(each)
+        for each in found.rebuilt:
+            LOG.warning("%s: %s: rebuilt", disk.name(""), each)
+        saved, self.metadata = found.saved, found.metadata
+        self.metadata.default_config = default_config or LogConfig()
+        self.metadata.configs |= configs or {}
         self.cluster_id = encoded(uuid4()) if saved is None else saved.cluster_id
-        self.metadata, self.nodes = (Metadata(), nodes) if saved is None else (metadata_of(saved), saved.nodes)
+        self.nodes = (nodes or 1) if saved is None else saved.nodes
+        if nodes not in (None, self.nodes):
+            raise DataDirectoryError(
+                f"{disk.name('')}: it is the directory of a cluster of {_brokers(self.nodes)}, not of {nodes}: "
+                f"start it with {_brokers(self.nodes)}, or choose another directory"
+            )
         if saved is None:
             # Whose directory it is stands there before anything is in it that could belong to another.
-            write_cluster(disk, saved_of(self.cluster_id, nodes, self.metadata, 0))
+            write_cluster(disk, saved_of(self.cluster_id, self.nodes, self.metadata, 0))
         self._kept = set(self.metadata.topic_names)
-        self.logs = {node: self._opened(node, clock, durability) for node in range(1, self.nodes + 1)}
+        self.is_serving = False
+        self.logs = {
+            node: found.logs.get(node) or LogDirectory(disk, folder_of(node), clock, durability)
+            for node in range(1, self.nodes + 1)
+        }
+        for node in self.logs:
+            self._begin(node)
+        if saved is not None:
+            self._continue_above(saved)
         self.metadata.deleted_ids.clear()
         self.metadata.producer_ids.keep = self._keep_next_id
 
-    def _opened(self, node: int, clock: Clock, durability: Durability) -> LogDirectory:
-        folder = f"broker-{node}"
-        identify(self.disk, folder, {"version": "1", "cluster.id": self.cluster_id, "node.id": str(node)})
-        logs = LogDirectory(self.disk, folder, clock, durability)
+    def _begin(self, node: int) -> None:
+        logs = self.logs[node]
+        identify(self.disk, logs.path, entries_of(self.cluster_id, node))
+        logs.begin()
         logs.discarded.remove_left_over(self.metadata.deleted_ids)
-        return logs
+        for partition, known in self.metadata.partitions.items():
+            if node in known.replicas and (node, partition) not in self._offline:
+                topic_id, config = self.metadata.topic_ids[partition[0]], self.metadata.config_of(partition[0])
+                logs.finish_swaps(partition, topic_id, config)
+
+    def _continue_above(self, saved: SavedCluster) -> None:
+        """Producer ids and epochs continue above all that were ever used: those in the logs, too.
+
+        An older ``cluster.json``, or segments that Kafka wrote, may have higher ones than are saved.
+        """
+        highest, metadata = Highest(), self.metadata
+        for partition, known in metadata.partitions.items():
+            ends = dict[int, tuple[int, int]]()
+            for node in known.replicas:
+                logs = self.logs[node]
+                epoch, named = logs.highest_in(partition)
+                ends[node] = epoch, logs.end_offset_of(partition)
+                highest = highest.among(named)
+            newest = max(epoch for epoch, _ in ends.values())
+            if newest >= known.leader_epoch:
+                # What is saved of leader and replicas is older than the logs: the longest of the newest epoch leads.
+                known.leader_epoch, known.leader = newest + 1, max(ends, key=lambda node: ends[node])
+                known.in_sync = tuple(node for node in known.replicas if ends[node] == ends[known.leader])
+                metadata.version += 1
+        for partition in metadata.partitions_of([TRANSACTION_STATE]):
+            known = metadata.partitions[partition]
+            known.leader_epoch = max(known.leader_epoch, highest.coordinator_epoch + 1)
+        metadata.producer_ids.next_id = max(saved.next_producer_id, highest.producer_id + 1)
 
     @property
     def was_clean(self) -> bool:
@@ -71,19 +134,56 @@ class DataDirectory:
         return all(each.was_clean for each in self.logs.values())
 
     def open_store(self, node: int, partition: TopicPartition) -> Store:
-        """The store of a partition at a broker."""
+        """The store of a partition at a broker; its log is `offline` where it is damaged."""
         topic = partition[0]
         topic_id = self.metadata.topic_ids[topic]
-        if topic_id not in self._kept:
-            # A folder of which nobody knows would be in the way of the next topic of that name, and that of a topic
-            # with this name which was deleted just now is in the way of this one. Once there is a topic of this name,
-            # nobody can tell what groups have committed of the one before: that it is void is on the disk first.
-            if topic in self.metadata.deleted_names:
-                for each in self.logs.values():
-                    each.sync_written()
-                self.metadata.deleted_names.discard(topic)
-            self.save()
-        return self.logs[node].open_store(partition, topic_id, self.metadata.config_of(topic))
+        logs, config = self.logs[node], self.metadata.config_of(topic)
+        found = self._offline.pop((node, partition), [])
+        if found:
+            return logs.open_offline(partition, topic_id, config, refusal(self.disk, found, begins=""))
+        try:
+            self._know(topic)
+            return logs.open_store(partition, topic_id, config)
+        except Damaged as damage:
+            return logs.open_offline(partition, topic_id, config, damage)
+        except (OSError, StorageFailure) as error:
+            if not self.is_serving:
+                raise
+            return logs.open_failed(partition, topic_id, config, error)
+
+    def _know(self, topic: str) -> None:
+        """Let the disk have the name and id of a topic before it has folders."""
+        if self.metadata.topic_ids[topic] in self._kept:
+            return
+        # A folder of which nobody knows would be in the way of the next topic of that name, and that of a topic
+        # with this name which was deleted just now is in the way of this one. Once there is a topic of this name,
+        # nobody can tell what groups have committed of the one before: that it is void is on the disk first.
+        if topic in self.metadata.deleted_names:
+            for each in self.logs.values():
+                each.sync_written()
+            self.metadata.deleted_names.discard(topic)
+        self.save()
+
+    def reopen(self, node: int, partition: TopicPartition) -> Store | None:
+        """The store of a log that had failed, opened again; None: the disk still fails."""
+        logs, config = self.logs[node], self.metadata.config_of(partition[0])
+        topic_id = self.metadata.topic_ids[partition[0]]
+        try:
+            self._know(partition[0])
+            return logs.reopen(partition, topic_id, config)
+        except Damaged as damage:
+            return logs.open_offline(partition, topic_id, config, damage)
+        except (OSError, StorageFailure):
+            return None
+
+    def set_aside(self, node: int, partition: TopicPartition) -> str | None:
+        """Keep the files of a damaged log out of the way; returned is where, if there are any.
+
+        Raises:
+            OSError: the disk does not do it.
+        """
+        path = self.logs[node].set_aside(partition, f"{DAMAGED}/broker-{node}")
+        return None if path is None else self.disk.name(path)
 
     def save(self) -> None:
         """What the cluster knows of itself is on the disk, and folders of topics that are gone go."""
@@ -107,10 +207,43 @@ class DataDirectory:
         Raises:
             StorageFailure: the disk has failed.
         """
+        failures = list[Exception]()
         for each in self.logs.values():
-            each.close()
+            try:
+                each.close()
+            except (OSError, StorageFailure) as failure:
+                failures.append(failure)
         self.metadata.deleted_names.clear()
         self.save()
+        if failures:
+            raise failures[0]
+
+
+def _brokers(count: int) -> str:
+    return f"{count} broker{'s' * (count != 1)}"
+
+
+def _takes_one_log_offline(finding: Finding) -> bool:
+    """Whether the rest of a directory is served although a log in it is damaged.
+
+    A missing folder is no such fault, unless another broker has what was in it: its disk may not be mounted.
+    """
+    is_of_log = finding.node is not None and finding.partition is not None
+    return is_of_log and finding.repair in (Repair.SALVAGE, Repair.REFETCH)
+
+
+def lock(disk: Disk) -> None:
+    """Let no other process use a data directory.
+
+    Raises:
+        DataDirectoryError: another one does.
+    """
+    try:
+        disk.lock(LOCK)
+    except InUse as error:
+        raise DataDirectoryError(
+            f"{disk.name('')}: another process uses it: end that one, or choose another directory"
+        ) from error
 
 
 def disk_at(path: Path | str | None) -> Disk | None:
@@ -130,9 +263,15 @@ def disk_at(path: Path | str | None) -> Disk | None:
 def _fault_of(names: Sequence[str]) -> str | None:
     """Why a folder with these names is no data directory; None: it is one, or it is empty.
 
-    A first start that was cut short leaves nothing but what it makes before it writes ``cluster.json``.
+    A first start that was cut short leaves nothing but what it makes before it writes ``cluster.json``. If that has
+    gone, `inspect` says so: logs are there.
     """
-    is_begun = all(name in (LOCK, f"{FILE}.tmp") or name.startswith("broker-") for name in names)
-    if FILE in names or is_begun:
+    ours = (LOCK, COPY, f"{COPY}.tmp", f"{FILE}.tmp")
+    if FILE in names or all(name in ours or name.startswith("broker-") for name in names):
         return None
+    if IDENTITY in names or METADATA_LOG in names:
+        return (
+            "is a data directory of Kafka, with its own metadata: nothing was changed. These commands read it: "
+            "zombieproof replay DIR, zombieproof audit DIR. To serve, choose another directory, or an empty one"
+        )
     return f"is not empty and has no {FILE}: it is no data directory of a cluster. Choose another, or an empty one"

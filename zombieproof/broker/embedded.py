@@ -20,17 +20,21 @@ from typing import Protocol, Self
 from zombieproof.broker.authorization.access_list import AccessList
 from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import Clock, ManualClock, SystemClock
-from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas, in_memory
+from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas, in_memory, nothing_is_kept
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Exchange, Message, Request
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.data_directory import DataDirectory, disk_at
+from zombieproof.broker.partition.log import StorageFailure
+from zombieproof.broker.storage import Storage
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.log_directory import Syncing, sync_all
 from zombieproof.broker.timers import Timers
 from zombieproof.broker.turns import Turns, Waiter
+from zombieproof.messages.groups import FindCoordinator, OffsetFetch
+from zombieproof.messages.partitions import DescribeTopics, Fetch, ListOffsets, OffsetForLeaderEpoch
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import Rules
 
@@ -39,6 +43,9 @@ TICK_MS = 100
 
 IN_MEMORY = "em9tYmllcHJvb2YtMDAwMA"
 """The id of a cluster that leaves nothing behind."""
+
+READS = (Fetch, ListOffsets, OffsetForLeaderEpoch, DescribeTopics, FindCoordinator, OffsetFetch)
+"""Requests that are answered also while ``cluster.json`` cannot be written."""
 
 Done = Callable[[Answer | None], None]
 """Called with the answer; None: the connection was lost."""
@@ -99,7 +106,7 @@ class Embedded:
 
     Args:
         path: the data directory, which is made where it is not there; None: everything is in memory.
-        nodes: how many brokers; a directory that exists goes on with as many as it has.
+        nodes: how many brokers. None: as many as the directory has, and 1 where there is none yet.
         topics: topics that are to exist, each with its number of partitions or the replicas of each.
         durability: when an append counts as durable; see `Durability` for what each loses.
         clock: where the time comes from; the system's by default.
@@ -109,7 +116,8 @@ class Embedded:
         access: who may do what; None: everybody everything.
 
     Raises:
-        DataDirectoryError: `path` is no data directory, of another version, in use, or may not be written.
+        DataDirectoryError: `path` is no data directory, of another version or another number of brokers, in use, or
+            may not be written.
         Damaged: what is in it cannot be believed; the error says where and what to do.
     """
 
@@ -117,7 +125,7 @@ class Embedded:
         self,
         path: Path | str | None = None,
         *,
-        nodes: int = 1,
+        nodes: int | None = None,
         topics: Mapping[str, int | Replicas] | None = None,
         settings: Settings | None = None,
         rules: Rules | None = None,
@@ -141,13 +149,16 @@ class Embedded:
         self.is_closed = False
         self._disk = None if durability is Durability.MEMORY else disk_at(path) if disk is None else disk
         try:
-            data = None if self._disk is None else DataDirectory(self._disk, nodes, self.clock, durability)
+            data = None
+            if self._disk is not None:
+                data = DataDirectory(self._disk, nodes, self.clock, durability, default_config, configs)
             metadata = Metadata() if data is None else data.metadata
-            metadata.configs |= configs or {}
-            metadata.default_config = default_config or LogConfig()
+            if data is None:
+                metadata.configs |= configs or {}
+                metadata.default_config = default_config or LogConfig()
             self._data, self.directories = data, {} if data is None else data.logs
             self.cluster = Cluster(
-                nodes if data is None else data.nodes,
+                nodes or 1 if data is None else data.nodes,
                 rules,
                 settings,
                 {topic: given for topic, given in (topics or {}).items() if not metadata.count(topic)},
@@ -158,22 +169,19 @@ class Embedded:
                 journal,
                 data is None or data.was_clean,
                 access,
+                nothing_is_kept if data is None else data.set_aside,
             )
             self.cluster.network.over = []
-            self._saved = self._save()
-            self._timers = Timers(self.cluster, self.directories)
+            self._storage = None if data is None else Storage(self.cluster, data)
+            self._timers = Timers(self.cluster, self._storage)
+            if self._storage is not None:
+                self._storage.begin()
             while self.pump():
                 pass
         except BaseException:
             if self._disk is not None:
                 self._disk.close()
             raise
-
-    def _save(self) -> int:
-        """What the cluster knows of itself is on the disk; returned is its version."""
-        if self._data is not None:
-            self._data.save()
-        return self.cluster.metadata.version
 
     # ---------------------------------------------------------------- requests
 
@@ -364,7 +372,7 @@ class Embedded:
                 self.door.enter(each)
                 self.settle()
         moved |= self.settle()
-        while self._tell():
+        while (self._storage is not None and self._storage.mind_logs()) or self._tell():
             moved = True
             self.settle()
         return moved
@@ -401,17 +409,22 @@ class Embedded:
         return found is not None
 
     def _tell(self) -> bool:
-        """What was changed is on the disk; tell whoever has an answer, or will have none; False: nobody."""
-        if self.cluster.metadata.version != self._saved:
-            self._saved = self._save()
-        network = self.cluster.network
+        """What was changed is on the disk; tell whoever has an answer, or will have none; False: nobody.
+
+        While it cannot be written, only those are told who have read something.
+        """
+        is_saved, network = self._storage is None or self._storage.save(), self.cluster.network
         over, network.over = network.over or [], []
         for number in over:
-            exchange, done = self._waiting.pop(number, (None, _nobody))
+            exchange, done = self._waiting.get(number, (None, _nobody))
+            if not is_saved and exchange is not None and not isinstance(exchange.request, READS):
+                network.over.append(number)
+                continue
+            self._waiting.pop(number, None)
             network.exchanges.pop(number, None)
             if exchange is not None and exchange.is_over:
                 done(exchange.answer)
-        return bool(over)
+        return len(network.over) < len(over)
 
     def _begin_sync(self) -> list[tuple[int, Syncing]]:
         return [] if self._data is None else self._data.begin_sync()
@@ -420,7 +433,9 @@ class Embedded:
         for node, each in syncing:
             for log in each.end():
                 self.cluster.flushed(node, self.directories[node].partition_of(log))
-            self.directories[node].checkpoint()
+            if self._storage is not None:
+                with self._storage.survives():
+                    self.directories[node].checkpoint()
 
     # ---------------------------------------------------------------- administration
 
@@ -432,7 +447,8 @@ class Embedded:
         """
         with self._pumping, self.lock:
             self.cluster.create_topic(topic, partitions, config)
-            self._saved = self._save()
+            if self._storage is not None:
+                self._storage.data.save()
 
     def start(self) -> None:
         """Drive the cluster by a thread of its own, until `close`: timers run also while nobody waits."""
@@ -463,10 +479,16 @@ class Embedded:
             self.abandon()
 
     def _stop(self) -> None:
+        failures = list[StorageFailure]()
         for broker in self.cluster.brokers.values():
-            broker.close()
+            try:
+                broker.close()
+            except StorageFailure as failure:
+                failures.append(failure)
         if self._data is not None:
             self._data.close()
+        if failures:
+            raise failures[0]
 
     def abandon(self) -> None:
         """Stop at once, as when the process is killed: nothing is written any more."""

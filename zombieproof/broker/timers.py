@@ -1,11 +1,13 @@
 """What Kafka does by a timer, each at its own interval: for a cluster that runs."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.partition.log import Damaged, StorageFailure
-from zombieproof.broker.store.log_directory import LogDirectory
+from zombieproof.broker.storage import RETRY_MS, Storage
+from zombieproof.broker.store.log_directory import CHECKPOINT_INTERVAL_MS, LogDirectory
 
 MARKERS_MS = 50
 """How often coordinators look at markers that could not be written."""
@@ -38,10 +40,10 @@ class _Timer:
 
 @dataclass(slots=True)
 class Timers:
-    """The timers of all brokers of a cluster; `directories` are their logs on disk."""
+    """The timers of all brokers of a cluster; `storage` is what it has on disk, if it has something."""
 
     cluster: Cluster
-    directories: Mapping[int, LogDirectory]
+    storage: Storage | None
     _timers: list[_Timer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -51,8 +53,23 @@ class Timers:
             *sweeps_of(cluster),
             (RETENTION_MS, self._delete_old),
             (CLEANER_MS, self._clean),
+            (RETRY_MS, self._try_again),
+            (CHECKPOINT_INTERVAL_MS, self._checkpoint),
         ):
             self._timers.append(_Timer(interval_ms, act, now_ms + interval_ms))
+
+    @property
+    def directories(self) -> Mapping[int, LogDirectory]:
+        """The logs on disk, by broker."""
+        return {} if self.storage is None else self.storage.data.logs
+
+    def survives(self) -> AbstractContextManager[None]:
+        """What is inside may fail because of the disk."""
+        return nullcontext() if self.storage is None else self.storage.survives()
+
+    def _try_again(self) -> None:
+        if self.storage is not None:
+            self.storage.try_again()
 
     def run(self) -> bool:
         """Do what is due; False: nothing was. When the clock goes back, nothing waits for longer than its interval."""
@@ -66,18 +83,25 @@ class Timers:
                 timer.due_ms, ran = now_ms + timer.interval_ms, True
         return ran
 
+    def _checkpoint(self) -> None:
+        """What was synced since the last checkpoint is noted, also while nothing more is written."""
+        for directory in self.directories.values():
+            directory.checkpoint()
+
     def _delete_old(self) -> None:
         """Old segments go, by the settings of their topics; files that were renamed long enough ago are removed."""
         for node, directory in self.directories.items():
             broker = self.cluster.brokers.get(node)
             for partition, log in directory.logs.items():
                 replica = None if broker is None else broker.partitions.replicas.get(partition)
-                if replica is not None and log.failure is None:
-                    start = log.expired_before(replica.high_watermark)
-                    if start > log.start_offset:
-                        self.cluster.raise_log_start(node, partition, start)
-                    log.remove_deleted()
-            directory.discarded.remove()
+                if replica is not None and log.failure is None and log.offline is None:
+                    with self.survives():
+                        start = log.expired_before(replica.high_watermark)
+                        if start > log.start_offset:
+                            self.cluster.raise_log_start(node, partition, start)
+                        log.remove_deleted()
+            with self.survives():
+                directory.discarded.remove()
 
     def _clean(self) -> None:
         """Each broker cleans its logs, the dirtiest first, until none is dirty enough."""
@@ -90,4 +114,5 @@ class Timers:
                     self.cluster.compact(node, dirt.partition, (dirt.first_dirty_offset, dirt.end_offset), retention_ms)
                 except (StorageFailure, Damaged):
                     directory.cleaner.uncleanable.add(dirt.partition)
-                directory.checkpoint_cleaned()
+                with self.survives():
+                    directory.checkpoint_cleaned()

@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "history": "Judge what clients were told and what they read.",
     "conform": "Judge any broker, or replay recorded answers of a real one.",
     "serve": "Serve brokers of Kafka for any client of Kafka.",
+    "repair": "Inspect and repair the data directory of a server.",
     "farm": "Explore many scenarios, rules, bounds and mutants at once.",
     "sweep": "Explore growing faults until time is up.",
     "verify": "Verify all that a clone promises, in one table.",

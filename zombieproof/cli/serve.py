@@ -15,8 +15,9 @@ from zombieproof.broker.cluster.clock import AheadClock, SystemClock
 from zombieproof.broker.cluster.live_trace import LiveTraceFile
 from zombieproof.broker.data_directory import DataDirectoryError
 from zombieproof.broker.embedded import Embedded
-from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.config import Durability
+from zombieproof.broker.store.disk import NO_ROOM
 from zombieproof.cli import listeners
 from zombieproof.cli.options import PATH
 from zombieproof.cli.usage import WrongUsage
@@ -58,6 +59,7 @@ Examples:
 \b
 Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
   never fired, 2 wrong usage (a port that is taken, an unknown setting),
+  3 the data directory is damaged (see zombieproof repair --help),
   70 an internal error after which the state cannot be trusted (docs/serve.md).
 """
 
@@ -74,7 +76,10 @@ Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
     help="that of the first broker; 0: any that is free",
 )
 @click.option(
-    "--brokers", metavar="N", type=click.IntRange(min=1, max=100), default=1, show_default=True, help="how many brokers"
+    "--brokers",
+    metavar="N",
+    type=click.IntRange(min=1, max=100),
+    help="how many brokers (1; with --data as many as the directory has)",
 )
 @click.option("--data", metavar="DIR", type=PATH, help="the data directory; without it all is lost")
 @click.option(
@@ -104,7 +109,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     host: str,
     advertised_host: str | None,
     port: int,
-    brokers: int,
+    brokers: int | None,
     data: Path | None,
     durability: Literal["fsync", "page-cache", "memory"] | None,
     release: str | None,
@@ -139,7 +144,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             journal = None if trace is None else open_until_the_end.enter_context(LiveTraceFile(trace))
             cluster = Embedded(
                 data,
-                nodes=brokers if planned is None else max(brokers, planned.brokers),
+                nodes=brokers if planned is None else max(brokers or 1, planned.brokers),
                 topics=known if planned is None else {**planned.topics, **known},
                 settings=configs.settings,
                 rules=rules,
@@ -150,10 +155,38 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
                 journal=journal,
                 access=None if users is None else users.access,
             )
-        except (DataDirectoryError, Damaged, ValueError) as error:
+        except Damaged as error:
+            sys.stderr.write(f"zombieproof: {error}\n")
+            return Exit.INCONCLUSIVE
+        except (DataDirectoryError, ValueError) as error:
             raise WrongUsage(str(error)) from error
+        except (OSError, StorageFailure) as error:
+            raise _disk_failed(data, error) from error
+        return _serve_until_the_end(cluster, (host, advertised_host), port, planned, guarded)
+
+
+def _disk_failed(data: Path | None, error: OSError | StorageFailure) -> Exception:
+    """The error of a start that the disk has refused."""
+    if isinstance(error, StorageFailure):
+        return WrongUsage(f"{error}. Make room, then start again")
+    if data is None or error.errno not in NO_ROOM:
+        return error
+    return WrongUsage(f"{error.filename or data}: {error.strerror}: make room, then start again")
+
+
+def _serve_until_the_end(
+    cluster: Embedded, hosts: tuple[str, str | None], port: int, planned: Any, guarded: Any
+) -> int:
+    """Serve, and stop in order; where the disk fails nothing is lost that was acknowledged."""
+    code: int | None = None
+    try:
         with cluster:
-            return _serve(cluster, (host, advertised_host), port, planned, guarded)
+            code = _serve(cluster, hosts, port, planned, guarded)
+    except (OSError, StorageFailure) as failure:
+        if code is None or (isinstance(failure, OSError) and failure.errno not in NO_ROOM):
+            raise
+        Screen(sys.stderr).say(f"The next start checks the logs: they could not be closed in order. {failure}")
+    return code
 
 
 def _planned(plan: Path | None, story: str | None) -> Any:

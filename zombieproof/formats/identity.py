@@ -3,7 +3,7 @@
 Source: ``MetaProperties.java``, ``PartitionMetadata.java``.
 """
 
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from uuid import UUID
 
@@ -46,6 +46,18 @@ def write_topic_id(topic_id: str) -> bytes:
 
 def _lines(data: bytes | memoryview) -> list[str]:
     return bytes(data).decode(errors="replace").split("\n")
+
+
+def decoded(text: str) -> UUID:
+    """The UUID that Kafka writes so.
+
+    Raises:
+        Undecodable: it is not one.
+    """
+    try:
+        return UUID(bytes=urlsafe_b64decode(text + "=="))
+    except ValueError as error:
+        raise Undecodable(f"{text!r} is not a UUID of 22 characters") from error
 
 
 def encoded(identity: UUID) -> str:

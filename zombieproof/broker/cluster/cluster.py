@@ -10,6 +10,7 @@ Nothing else happens.
 Source: reference §1, §2.5, §2.12, §3.7.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from zombieproof.broker.cluster.node import Broker, Software, Store, Surrounding
 from zombieproof.broker.cluster.replication import Replication
 from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
 from zombieproof.broker.cluster.waiting import FOR_EVER
-from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.log import Damaged, MemoryLog, StorageFailure
 from zombieproof.broker.partition.snapshots import MemorySnapshots
 from zombieproof.broker.store.cleaner import CleanerSettings
 from zombieproof.broker.store.config import LogConfig
@@ -32,7 +33,7 @@ from zombieproof.broker.store.config_names import named
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition, check_topic
 from zombieproof.model.releases import RELEASES, transaction_version_of
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error
+from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.topics import MOST_AT_ONCE, at_start
 
 Replicas = list[tuple[int, ...]]
@@ -41,10 +42,20 @@ Replicas = list[tuple[int, ...]]
 OpenStore = Callable[[int, TopicPartition], Store]
 """Gives the store of one node's replica of a partition."""
 
+SetAside = Callable[[int, TopicPartition], str | None]
+"""Moves the damaged files of one node's replica out of the way; says where to, if there are any."""
+
+LOGGER = logging.getLogger("zombieproof.broker")
+"""What people who run brokers should know; `zombieproof serve` prints it to stderr."""
+
 
 def in_memory(node: int, partition: TopicPartition) -> Store:
     """A store that lives as long as the cluster does."""
     return Store(MemoryLog(), MemorySnapshots())
+
+
+def nothing_is_kept(node: int, partition: TopicPartition) -> None:
+    """There are no files: a store in memory is replaced."""
 
 
 class NoSuchNode(ValueError):
@@ -69,6 +80,7 @@ class Cluster:
         journal: where decisions and moves of all brokers go; nowhere by default.
         was_clean: whether whoever used the stores before stopped in order.
         access: who may do what; None: everybody everything, and nobody is asked who he is.
+        set_aside: keeps the damaged files of a replica out of the way of new ones; returned is where.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # each has a default, and who builds a cluster names the few that matter
@@ -84,6 +96,7 @@ class Cluster:
         journal: Journal | None = None,
         was_clean: bool = True,
         access: AccessList | None = None,
+        set_aside: SetAside = nothing_is_kept,
     ) -> None:
         self.journal = journal or Journal()
         self.clock = clock or ManualClock()
@@ -91,7 +104,7 @@ class Cluster:
         self.network = Network()
         self.metadata = metadata or Metadata()
         self.stores: dict[tuple[int, TopicPartition], Store] = {}
-        self._open_store = open_store
+        self._open_store, self._set_aside = open_store, set_aside
         self.brokers: dict[int, Broker] = {}
         self.replication = Replication(self.metadata, self.stores, self.brokers)
         self.rules = replace(rules or Rules())
@@ -111,9 +124,17 @@ class Cluster:
         self.journal.opened(self, was_clean)
         for node in self._node_ids:
             self._start(node, was_clean)
+        damaged = [each for each, store in self.stores.items() if store.log.offline is not None]
+        for node, partition in damaged:
+            self._replace(node, partition)
+            self._answer_for_damaged(node, partition)
+        if not was_clean:
+            self._elect_longest()
         self._take_over(self.metadata.partitions)
         for partition, known in self.metadata.partitions.items():
-            self._bring_up_to_date(partition, *known.replicas[1:])
+            self._bring_up_to_date(partition, *(node for node in known.replicas if node != known.leader))
+        for node, partition in damaged:
+            self._fetch_again(node, partition)
         self.settle()
 
     def _all_topics(self, given_topics: Mapping[str, int | Replicas]) -> dict[str, Replicas]:
@@ -430,6 +451,103 @@ class Cluster:
         """The release that `node` runs."""
         return self._software[node].release
 
+    # ---------------------------------------------------------------- stores that are lost
+
+    def lost_store(self, node: int, partition: TopicPartition) -> None:
+        """The log of a replica was found damaged, or cannot be written any more: another replica leads, if one can.
+
+        A damaged log whose partition has a leader is set aside and fetched again. Without another replica a damaged
+        partition is offline; one that cannot be written is still read.
+        """
+        damage = self.stores[node, partition].log.offline
+        self.journal.caused("lost_store", node=node, partition=partition, is_damaged=damage is not None)
+        old = self.metadata.partitions[partition].leader
+        self._replace(node, partition)
+        new = self.metadata.partitions[partition].leader
+        if new != old and new == NOBODY:
+            self.brokers[node].go_offline(partition)
+        elif new != old:
+            self.brokers[node].step_down(partition)
+            self._take_over([partition])
+        self._fetch_again(node, partition)
+        self.replication.raise_high_watermark(partition)
+        self.brokers[node].desk.changed(partition)
+        self._on_each(None, Broker.send_markers, is_command=False)
+
+    def reopened(self, node: int, partition: TopicPartition, store: Store) -> None:
+        """The log of a replica can be written again: `store` has what was durable of it."""
+        self.journal.caused("reopened", node=node, partition=partition, end=store.log.end_offset)
+        self.stores[node, partition], broker = store, self.brokers[node]
+        broker.add_replica(partition, store, was_clean=False)
+        known = self.metadata.partitions[partition]
+        if store.log.offline is not None:
+            self.lost_store(node, partition)
+        elif node in known.in_sync and known.leader in (node, NOBODY):
+            broker.go_offline(partition)
+            self.metadata.elect(partition, node)
+            self._take_over([partition])
+            self._bring_up_to_date(partition, *(each for each in known.replicas if each != node))
+        else:
+            self._bring_up_to_date(partition, node)
+        self._on_each(None, Broker.send_markers, is_command=False)
+
+    def _elect_longest(self) -> None:
+        """After a crash the replica in sync whose log is longest leads: what another has lost is fetched from it."""
+        for partition, known in self.metadata.partitions.items():
+            if len(known.in_sync) < 2 or known.leader == NOBODY:
+                continue
+            ends = {node: self._end_of(node, partition) for node in (known.leader, *known.in_sync)}
+            longest = max(ends, key=lambda node: ends[node])
+            if ends[longest] > ends[known.leader]:
+                self.metadata.elect(partition, longest)
+
+    def _end_of(self, node: int, partition: TopicPartition) -> tuple[int, int]:
+        """The newest leader epoch in a log, and where it ends; a log that is offline has neither."""
+        log = self.stores[node, partition].log
+        newest = max((epoch for epoch, _ in log.leader_epochs), default=NONE)
+        return (newest, log.end_offset) if log.offline is None else (NONE, NONE)
+
+    def _replace(self, node: int, partition: TopicPartition) -> None:
+        """Without the store of `node`: it is not in sync, and does not lead, where another replica is sound."""
+        known, log = self.metadata.partitions[partition], self.stores[node, partition].log
+        sound = [each for each in known.in_sync if each != node and self.replication.is_sound(partition, each)]
+        if sound:
+            self.metadata.set_in_sync(partition, tuple(each for each in known.in_sync if each != node))
+        if known.leader == node and (sound or log.offline is not None):
+            self.metadata.elect(partition, sound[0] if sound else NOBODY)
+        if log.offline is not None and log.failure is None and known.leader == NOBODY:
+            LOGGER.error("%s is offline: %s. Other partitions are served", _name(partition), _sentence(log.offline))
+
+    def _answer_for_damaged(self, node: int, partition: TopicPartition) -> None:
+        """Where nobody leads, the broker with the damaged log says so to whoever asks it."""
+        if self.leader_of(partition) is None and self.stores[node, partition].log.offline is not None:
+            self.brokers[node].take_over(partition)
+
+    def _fetch_again(self, node: int, partition: TopicPartition) -> None:
+        """A damaged log is set aside, and an empty one takes what the leader has."""
+        damage, leader = self.stores[node, partition].log.offline, self.leader_of(partition)
+        is_closed = self.stores[node, partition].log.failure is not None
+        if damage is None or is_closed or leader in (None, node) or node not in self.brokers:
+            return
+        try:
+            aside = self._set_aside(node, partition)
+            store = self.stores[node, partition] = self._open_store(node, partition)
+        except (OSError, StorageFailure) as error:
+            what = _name(partition), node, _sentence(damage), error
+            LOGGER.warning("%s at broker %d is offline: %s. Its files cannot be moved: %s", *what)
+            return
+        self.brokers[node].add_replica(partition, store, was_clean=True)
+        self._bring_up_to_date(partition, node)
+        kept = "there were no files" if aside is None else f"the damaged files are in {aside}"
+        LOGGER.warning(
+            "%s at broker %d: %s. Its log was fetched again from broker %d; %s",
+            _name(partition),
+            node,
+            "; ".join(map(str, damage.findings)) or _sentence(damage),
+            leader,
+            kept,
+        )
+
     # ---------------------------------------------------------------- who is who
 
     @property
@@ -515,11 +633,14 @@ class Cluster:
         for partition, known in self.metadata.partitions.items():
             if node not in known.replicas:
                 continue
-            if known.leader == NOBODY and node in known.in_sync:
+            if known.leader == NOBODY and node in known.in_sync and self.stores[node, partition].log.offline is None:
                 self.metadata.elect(partition, node)
                 led.append(partition)
             elif known.leader != NOBODY:
                 self._bring_up_to_date(partition, node)
+                self._fetch_again(node, partition)
+            else:
+                self._answer_for_damaged(node, partition)
         self._take_over(led)
         self._on_each(None, Broker.send_markers, is_command=False)
 
@@ -545,7 +666,7 @@ class Cluster:
         for partition in theirs:
             if (node, partition) not in self.stores:
                 store = self.stores[node, partition] = self._open_store(node, partition)
-                if store.log.end_offset > 0:
+                if store.log.end_offset > 0 or store.log.offline is not None:
                     self.journal.found(node, partition, store)
         stores = {partition: self.stores[node, partition] for partition in theirs}
         self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
@@ -597,6 +718,10 @@ class Cluster:
 
 def _listed(nodes: Iterable[int]) -> str:
     return ", ".join(str(node) for node in sorted(nodes)) or "none"
+
+
+def _sentence(damage: Damaged) -> str:
+    return str(damage).replace("\n", "; ").rstrip(".")
 
 
 def _name(partition: TopicPartition) -> str:

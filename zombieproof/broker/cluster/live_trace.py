@@ -20,6 +20,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import MACHINES_BY_INDEX, NAMES_OF_DECISIONS, Journal
 from zombieproof.broker.cluster.network import Message
 from zombieproof.broker.cluster.node import Store
+from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config_names import named
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce
@@ -104,7 +105,12 @@ class LiveTrace(Journal):
         snapshots = [[offset, base64.b64encode(data).decode()] for offset, data in kept if data is not None]
         self.caused("found", node=node, partition=partition, start=store.log.start_offset, snapshots=snapshots)
         assert self._event is not None, "it begins with its cause"
-        self._event["body"] = [as_plain(batch) for batch in store.log.read()]
+        try:
+            self._event["body"] = [as_plain(batch) for batch in store.log.read()]
+        except Damaged as damage:
+            said = self._event["fields"]
+            assert isinstance(said, dict)
+            self._event |= {"body": [], "fields": {**said, "damage": str(damage)}}
 
     def caused(self, what: str, **about: object) -> None:
         """The event before this one is over; another begins."""

@@ -9,7 +9,8 @@ Source: reference §2.5, §3.3 to §3.5, §4.1, §7.5; ``KafkaApis.scala``, ``Re
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -94,6 +95,16 @@ from zombieproof.statemachines.partition_leader.deleting import deletes_topic
 __all__ = ["AppendFault", "Broker", "Software", "Store", "Surroundings"]
 
 KEY_TYPE_OF_GROUPS = 0
+
+
+@contextmanager
+def _noted_by(log: Log) -> Iterator[None]:
+    """What is inside may find `log` damaged: that stands in `Log.offline`, and whoever runs the cluster acts on it."""
+    try:
+        yield
+    except Damaged:
+        if log.offline is None:
+            raise
 
 
 @dataclass(slots=True)
@@ -197,7 +208,9 @@ class Broker:
             store.snapshots,
         )
         replica.written, replica.config = self.partitions.written, self._metadata.config_of(partition[0])
-        replica.recover(was_clean)
+        if store.log.offline is None:
+            with _noted_by(store.log):
+                replica.recover(was_clean)
         if len(self._metadata.partitions[partition].replicas) > 1:
             # From here on it is where all replicas in sync are, which somebody else knows.
             replica.high_watermark = replica.high_watermark
@@ -228,6 +241,8 @@ class Broker:
         epoch = self._metadata.leader_epoch(partition)
         replica = self.partitions.replicas[partition]
         replica.lead(epoch)
+        if replica.log.offline is not None:
+            return
         if partition[0] == TRANSACTION_STATE:
             self.coordinator.begin_loading(partition[1], epoch)
         elif partition[0] == CONSUMER_OFFSETS:
@@ -262,14 +277,37 @@ class Broker:
         elif topic == CONSUMER_OFFSETS:
             self.members.carry_out(self.groups.resign(number))
 
+    def go_offline(self, partition: TopicPartition) -> None:
+        """The log of `partition` is damaged, and no other replica can lead: the coordinators here forget it.
+
+        Whoever waits for it, or asks for it from now on, is told KAFKA_STORAGE_ERROR.
+        """
+        topic, number = partition
+        if topic == TRANSACTION_STATE:
+            self.transactions.carry_out(self.coordinator.resign(number, None))
+        elif topic == CONSUMER_OFFSETS:
+            self.members.carry_out(self.groups.resign(number))
+        self.desk.changed(partition)
+
     def close(self) -> None:
-        """Stop in order: members that wait are told so, and producer states are kept with the logs."""
+        """Stop in order: members that wait are told so, and producer states are kept with the logs.
+
+        Raises:
+            StorageFailure: a log could not be written; all others were.
+        """
         for partition, replica in self.partitions.replicas.items():
             if partition[0] == CONSUMER_OFFSETS and replica.leads:
                 self._resign(partition)
+        failures = list[StorageFailure]()
         for replica in self.partitions.replicas.values():
-            replica.log.flush()
-            replica.stop()
+            if replica.log.offline is None:
+                try:
+                    replica.log.flush()
+                    replica.stop()
+                except StorageFailure as failure:
+                    failures.append(failure)
+        if failures:
+            raise failures[0]
 
     # ---------------------------------------------------------------- timers
 
@@ -482,11 +520,14 @@ class Broker:
     def _load(self, load: Load) -> None:
         (topic, number), epoch = load.need.partition, load.leader_epoch
         replica = self.partitions.replicas[load.need.partition]
-        if topic == TRANSACTION_STATE:
-            self.transactions.carry_out(self.coordinator.finish_loading(number, epoch, replica.log.read()))
-        elif lookup.installs(epoch, replica.leader_epoch):
-            self.members.carry_out(self.groups.load(number, replica))
-            self.groups.deletions.forget_left_over(number)
+        with _noted_by(replica.log):
+            if topic == TRANSACTION_STATE:
+                self.transactions.carry_out(self.coordinator.finish_loading(number, epoch, replica.log.read()))
+            elif lookup.installs(epoch, replica.leader_epoch):
+                self.members.carry_out(self.groups.load(number, replica))
+                self.groups.deletions.forget_left_over(number)
+        if replica.log.offline is not None:
+            self.go_offline(load.need.partition)
 
 
 Handler = Callable[[Broker, int, Any], None]

@@ -67,7 +67,7 @@ class Need(NamedTuple):
             is_durable = replica.log.durable_offset >= self.offset
         else:
             is_durable = is_durable_everywhere(replica.high_watermark, self.offset, replica.producers.rules)
-        is_offline = replica.log.failure is not None
+        is_offline = replica.log.failure is not None or replica.log.offline is not None
         return acknowledge(replica.leads, is_durable, is_offline, replica.in_sync, self.min_in_sync, is_over)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from zombieproof.broker.cluster.metadata import NOBODY, Metadata
 from zombieproof.broker.cluster.node import Broker, Store
+from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.formats.topics import TopicPartition
 
 
@@ -47,7 +48,8 @@ class Replication:
             self.brokers[node].replicated(partition, durable)
         replicated = self.brokers[known.leader].partitions.replicas[partition].high_watermark
         for node in up:
-            if node not in known.in_sync and self._durable_offset(partition, node) >= replicated:
+            is_behind = self._durable_offset(partition, node) < replicated
+            if node not in known.in_sync and self.is_sound(partition, node) and not is_behind:
                 self.metadata.set_in_sync(partition, (*known.in_sync, node))
 
     def catch_up(self, partition: TopicPartition, node: int) -> None:
@@ -55,8 +57,20 @@ class Replication:
         leader = self.metadata.leader_of(partition).node
         if leader is None or leader == node or node not in self.brokers:
             return
-        theirs = self.stores[leader, partition].log
-        self.brokers[node].partitions.catch_up(partition, self.metadata.leader_epoch(partition), theirs)
+        theirs, own = self.stores[leader, partition].log, self.stores[node, partition].log
+        if not self.is_sound(partition, node):
+            return
+        try:
+            self.brokers[node].partitions.catch_up(partition, self.metadata.leader_epoch(partition), theirs)
+        except (StorageFailure, Damaged):
+            # One of the two logs has noted it; whoever runs the cluster hears of that (`Cluster.lost_store`).
+            if own.offline is None and own.failure is None and theirs.offline is None:
+                raise
+
+    def is_sound(self, partition: TopicPartition, node: int) -> bool:
+        """Whether a node is up and its log of a partition can be read and written."""
+        log = self.stores[node, partition].log
+        return node in self.brokers and log.offline is None and log.failure is None
 
     def _durable_offset(self, partition: TopicPartition, node: int) -> int:
         return self.stores[node, partition].log.durable_offset

@@ -39,11 +39,14 @@ class ProducerIdController:
         return self.next_id, self._block_size
 
     def allocate(self) -> AllocateProducerIdsAnswer:
-        """The next block; UNKNOWN_SERVER_ERROR when the ids are used up."""
+        """The next block; UNKNOWN_SERVER_ERROR when the ids are used up, KAFKA_STORAGE_ERROR when it cannot be kept."""
         allocated = steps.allocate(self.next_id, self._block_size)
         if allocated.error != Error.NONE:
             return AllocateProducerIdsAnswer(allocated.error)
-        self.keep(self.next_id + self._block_size)
+        try:
+            self.keep(self.next_id + self._block_size)
+        except OSError:
+            return AllocateProducerIdsAnswer(int(Error.KAFKA_STORAGE_ERROR))
         self.next_id += self._block_size
         return AllocateProducerIdsAnswer(0, allocated.first, self._block_size)
 

@@ -18,7 +18,14 @@ class StorageFailure(Exception):
 
 
 class Damaged(Exception):
-    """The store holds something else than what was durable in it; nobody can say what is lost."""
+    """The store holds something else than what was durable in it.
+
+    `findings` are the faults one by one (`store.findings.Finding`), where the error is about a data directory.
+    """
+
+    def __init__(self, message: str, findings: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
 
 
 class Log(Protocol):
@@ -61,6 +68,11 @@ class Log(Protocol):
     @property
     def failure(self) -> StorageFailure | None:
         """Why nothing can be written any more; None: it can."""
+        ...
+
+    @property
+    def offline(self) -> Damaged | None:
+        """What of the log cannot be read: nothing of it is served or written any more; None: nothing is damaged."""
         ...
 
     @property
@@ -132,6 +144,8 @@ class MemoryLog:
     """A log in memory. It outlives the broker that uses it, as a disk would."""
 
     def __init__(self, batches: tuple[Batch, ...] = (), start_offset: int = 0) -> None:
+        self.offline: Damaged | None = None
+        self.failure: StorageFailure | None = None
         self._batches = list(batches)
         self._start = start_offset
         self._epochs: list[tuple[int, int]] | None = None
@@ -172,11 +186,6 @@ class MemoryLog:
     def _note_epoch(epochs: list[tuple[int, int]], batch: Batch) -> None:
         if batch.leader_epoch != NONE and (not epochs or batch.leader_epoch > epochs[-1][0]):
             epochs.append((batch.leader_epoch, batch.base_offset))
-
-    @property
-    def failure(self) -> StorageFailure | None:
-        """Memory does not fail."""
-        return None
 
     @property
     def fold_from(self) -> int:

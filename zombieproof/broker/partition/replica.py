@@ -17,7 +17,7 @@ from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.aborted_index import AbortedIndex, AbortedTransaction
-from zombieproof.broker.partition.log import Log, StorageFailure
+from zombieproof.broker.partition.log import Damaged, Log, StorageFailure
 from zombieproof.broker.partition.producer_states import (
     CompletedTransaction,
     ProducerStates,
@@ -194,6 +194,8 @@ class Replica:
 
     def append(self, batch: Batch, guard: int, origin: Origin) -> Appended:
         """Append a batch if the producer's past allows it; `guard` is what `begin_verification` gave, 0 for none."""
+        if self.log.offline is not None:
+            return Appended(Error.KAFKA_STORAGE_ERROR, Row.NO_ROW)
         judged = self.producers.judge(batch, guard, origin)
         row, start = Row(judged.row), self.log.start_offset
         if judged.appends:
@@ -211,7 +213,10 @@ class Replica:
             return Appended(Error.NONE, row, written.base_offset, start, False, written, stamp_ms)
         if judged.error != Error.NONE:
             return Appended(judged.error, row, log_start_offset=start)
-        return self._duplicate(row, judged.duplicate_of - batch.last_offset_delta)
+        try:
+            return self._duplicate(row, judged.duplicate_of - batch.last_offset_delta)
+        except Damaged:
+            return Appended(Error.KAFKA_STORAGE_ERROR, row)
 
     def _duplicate(self, row: Row, base_offset: int) -> Appended:
         """A batch that is in the log already; who asks is told its time, also where the broker stamps none."""

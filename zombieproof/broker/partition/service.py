@@ -13,7 +13,7 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.topics import Topics
 from zombieproof.broker.group.coordinator import GroupCoordinator
 from zombieproof.broker.partition.fetch_budget import FetchBudget, Load
-from zombieproof.broker.partition.log import Log, StorageFailure
+from zombieproof.broker.partition.log import Damaged, Log, StorageFailure
 from zombieproof.broker.partition.replica import ROOM_FOR_ALL, Replica, Room
 from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Marker
@@ -193,9 +193,11 @@ class PartitionService:
             return Fetched(door.error)
         most = self._most(request, partition)
         last_epoch = offsets.meant((request.last_epochs or {}).get(partition, NONE))
-        return replica.fetch(
-            offset, request.isolation, room._replace(most_bytes=min(room.most_bytes, most)), last_epoch
-        )
+        left = room._replace(most_bytes=min(room.most_bytes, most))
+        try:
+            return replica.fetch(offset, request.isolation, left, last_epoch)
+        except Damaged:
+            return Fetched(int(Error.KAFKA_STORAGE_ERROR))
 
     def delete_records(self, request: DeleteRecords) -> dict[TopicPartition, Deletion]:
         """Records go here, up to the offsets that are returned, where there is no error."""
@@ -207,7 +209,7 @@ class PartitionService:
             self.metadata.exists(partition),
             partition[0] in INTERNAL_TOPICS,
             replica is not None and replica.leads,
-            replica is not None and replica.log.failure is not None,
+            replica is not None and (replica.log.failure is not None or replica.log.offline is not None),
             replica is not None and replica.config.is_deleted,
             NONE if replica is None else replica.high_watermark,
         )
@@ -231,7 +233,10 @@ class PartitionService:
         error = self._door(partition, replica, needs_leader=True, said_epoch=said).error
         if error != Error.NONE or replica is None:
             return ListedOffset(error)
-        return replica.listed_offset(timestamp_ms, request.isolation)
+        try:
+            return replica.listed_offset(timestamp_ms, request.isolation)
+        except Damaged:
+            return ListedOffset(int(Error.KAFKA_STORAGE_ERROR))
 
     def ends_of_epochs(self, request: OffsetForLeaderEpoch) -> OffsetForLeaderEpochAnswer:
         """Answer OffsetForLeaderEpoch."""
@@ -292,6 +297,7 @@ class PartitionService:
             said_epoch,
             NONE if replica is None else replica.leader_epoch,
             is_legal,
+            replica is not None and replica.log.offline is not None,
         )
         door = front_door.reads(place, self.journal.begin())
         self.journal.take(f"{partition[0]}-{partition[1]}")

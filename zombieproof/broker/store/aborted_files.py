@@ -3,12 +3,20 @@
 Source: ``TransactionIndex.java``, ``LocalLog.java``; reference §6.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+import crc32c
 
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.broker.store.log_files import LogFiles
 from zombieproof.broker.store.segment import TRANSACTION_INDEX
-from zombieproof.formats.transaction_index import IndexEntry
+from zombieproof.formats.transaction_index import IndexEntry, write_index
+from zombieproof.model.vocabulary import NONE
+
+
+def _end_of(entry: AbortedTransaction) -> int:
+    return entry.last_offset
 
 
 class AbortedFiles:
@@ -21,6 +29,22 @@ class AbortedFiles:
         self._files = files
         self.entries: list[AbortedTransaction] = []
         self.first_doubtful: int | None = None
+        self._counted = (0, 0, 0, 0)
+
+    def digest(self, base_offset: int, end_offset: int) -> tuple[int, int]:
+        """How many transactions the segment from `base_offset` on lists that end below `end_offset`, and a checksum.
+
+        Entries are appended for the most part: what was counted before is not counted again.
+        """
+        first = bisect_left(self.entries, base_offset, key=_end_of)
+        count = bisect_left(self.entries, end_offset, key=_end_of) - first
+        known_base, known, last, seal = self._counted
+        if known_base != base_offset or not 0 < known <= count or self.entries[first + known - 1].last_offset != last:
+            known, seal = 0, 0
+        data = write_index(IndexEntry(*entry) for entry in self.entries[first + known : first + count])
+        seal = int(crc32c.crc32c(data, seal))
+        self._counted = base_offset, count, self.entries[first + count - 1].last_offset if count else NONE, seal
+        return count, seal
 
     def add(self, entry: AbortedTransaction) -> None:
         """An aborted transaction ends with the newest marker.
@@ -49,15 +73,20 @@ class AbortedFiles:
             segment.cut_aborted(sum(entry.last_offset >= segment.base_offset for entry in self.entries))
             self._files.touched[segment.path(TRANSACTION_INDEX)] = None
 
-    def read(self, synced_offset: int) -> None:
+    @staticmethod
+    def digest_of(entries: Sequence[IndexEntry]) -> tuple[int, int]:
+        """How many entries these are, and the checksum over them."""
+        return len(entries), int(crc32c.crc32c(write_index(entries)))
+
+    def read(self, synced_offset: int, doubtful_from: int | None = None) -> None:
         """What the indexes of aborted transactions say; from `first_doubtful` on they have to be made anew.
 
-        Whatever ends below `synced_offset` was synced with its batches.
+        Whatever ends below `synced_offset` was synced with its batches, and is in the segments before `doubtful_from`.
         """
-        self.entries, self.first_doubtful = [], None
+        self.entries, self.first_doubtful, self._counted = [], None, (0, 0, 0, 0)
         for segment in self._files.held:
             entries, fault = segment.read_aborted()
-            if fault is not None:
+            if fault is not None or segment.base_offset == doubtful_from:
                 self.first_doubtful = segment.base_offset
                 break
             is_last = segment is self._files.held[-1]
@@ -83,5 +112,5 @@ class AbortedFiles:
                 files.held[index].replace_aborted(IndexEntry(*entry) for entry in found)
                 self.entries += found
             files.names_changed = True
-        self.first_doubtful = None
+        self.first_doubtful, self._counted = None, (0, 0, 0, 0)
         files.flush()

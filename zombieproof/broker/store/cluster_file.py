@@ -1,22 +1,24 @@
 """What of a cluster's metadata outlives the process: topics and replicas, leader epochs, blocks of producer ids.
 
 One small file, ``cluster.json``, which is replaced as a whole; it says in which format the directory is. (Kafka has a
-log for it, ``__cluster_metadata``.)
+log for it, ``__cluster_metadata``.) It holds a checksum, and has a copy, which is written after it: what was in a file
+that is damaged, or that an older one has replaced, is there.
 """
 
-from typing import Literal
+import json
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from zombieproof.broker.cluster.metadata import NOBODY, Metadata, PartitionMetadata, Placement
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
-from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config_names import config_named, named
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.known_logs import checksum, replace_file
 from zombieproof.broker.store.topic_configs import check
 
-FILE = "cluster.json"
+FILE, COPY = "cluster.json", "cluster-copy.json"
 FORMAT = 1
 
 
@@ -58,7 +60,7 @@ class SavedTopic(_Strict):
 
 
 class SavedCluster(_Strict):
-    """The whole file. `version` is that of the metadata.
+    """The whole file. `version` is that of the metadata; a file of an earlier version has no `checksum`.
 
     `deleted_ids`: topics of which folders may be left; `deleted_names`: topics of which committed offsets may be left.
     """
@@ -71,39 +73,52 @@ class SavedCluster(_Strict):
     version: int = 0
     deleted_ids: tuple[UUID, ...] = ()
     deleted_names: tuple[str, ...] = ()
+    checksum: str | None = None
 
 
-def read_cluster(disk: Disk) -> SavedCluster | None:
-    """What the file says; None: there is none.
+class FileRead(NamedTuple):
+    """What is in a file: a cluster, or why there is none. Neither: the file is missing.
 
-    Raises:
-        Damaged: it is of another format, or cannot be read.
+    `is_foreign`: another version has written it, and reads it.
     """
-    if not disk.exists(FILE):
-        return None
-    data, name = disk.read(FILE), disk.name(FILE)
+
+    saved: SavedCluster | None
+    fault: str | None = None
+    is_foreign: bool = False
+
+
+def read_cluster(disk: Disk, file: str = FILE) -> FileRead:
+    """What ``cluster.json`` says, or its copy."""
+    if not disk.exists(file):
+        return FileRead(None)
+    data = disk.read(file)
     try:
-        return SavedCluster.model_validate_json(data)
+        saved = SavedCluster.model_validate_json(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        fault = f"{where}: {first['msg']}"
         if first["loc"] == ("format",):
-            fault = (
-                f"it is in format {first['input']}, and format {FORMAT} is read: open it with the version that wrote it"
-            )
-        raise Damaged(f"{name}: {fault}. Nothing was changed") from error
+            return FileRead(None, f"it is in format {first['input']}, and format {FORMAT} is read", is_foreign=True)
+        return FileRead(None, f"{where}: {first['msg']}")
+    if saved.checksum not in (None, _checksum(data)):
+        return FileRead(None, 'its checksum does not match. If you have edited it, remove the line "checksum"')
+    return FileRead(saved)
 
 
 def write_cluster(disk: Disk, saved: SavedCluster) -> None:
-    """Replace the file; it is on the disk when this returns."""
-    data = saved.model_dump_json(indent=1).encode() + b"\n"
-    if disk.exists(f"{FILE}.tmp"):
-        disk.remove(f"{FILE}.tmp")
-    disk.write(f"{FILE}.tmp", 0, data)
-    disk.sync(f"{FILE}.tmp")
-    disk.rename(f"{FILE}.tmp", FILE)
-    disk.sync_directory("")
+    """Replace the file, and then its copy; they are on the disk when this returns."""
+    fields = saved.model_dump(mode="json", exclude={"checksum"})
+    data = json.dumps({**fields, "checksum": _checksum(json.dumps(fields).encode())}, indent=1).encode() + b"\n"
+    for file in (FILE, COPY):
+        replace_file(disk, file, data)
+        disk.sync_directory("")
+
+
+def _checksum(data: bytes) -> str:
+    """The checksum over everything that the file says, however it is laid out."""
+    fields = json.loads(data)
+    fields.pop("checksum", None)
+    return f"{checksum(json.dumps(fields, sort_keys=True).encode()):08x}"
 
 
 def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: int) -> SavedCluster:
@@ -149,6 +164,6 @@ def metadata_of(saved: SavedCluster, place: tuple[Placement, Placement] | None =
             metadata.partitions[topic, number] = PartitionMetadata(
                 partition.replicas, partition.in_sync, leader, partition.leader_epoch + 1
             )
-    metadata.version = max(metadata.version, saved.version)
+    metadata.version = max(metadata.version, saved.version + 1)
     metadata.deleted_ids, metadata.deleted_names = set(saved.deleted_ids), set(saved.deleted_names)
     return metadata

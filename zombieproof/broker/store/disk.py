@@ -17,6 +17,8 @@ from typing import Protocol
 
 MOST_OPEN = 512
 """So many files are kept open."""
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a disk that takes no more bytes, and may later."""
 FEW, MOST_AT_ONCE = 3, 16
 """Fewer files are synced one after the other; so many are synced at once."""
 
@@ -167,10 +169,15 @@ class RealDisk:
 
     def write(self, path: str, at: int, data: bytes) -> None:
         """Put `data` at `at`."""
-        number, rest = self._opened(path, os.O_RDWR | os.O_CREAT).number, memoryview(data)
-        while rest:
-            written = os.pwrite(number, rest, at)
-            at, rest = at + written, rest[written:]
+        try:
+            number, rest = self._opened(path, os.O_RDWR | os.O_CREAT).number, memoryview(data)
+            while rest:
+                written = os.pwrite(number, rest, at)
+                at, rest = at + written, rest[written:]
+        except OSError as error:
+            raise OSError(
+                error.errno, f"{error.strerror} (while writing {len(data):,} bytes)", self.name(path)
+            ) from error
 
     def truncate(self, path: str, size: int) -> None:
         """Cut a file at `size`."""
@@ -179,7 +186,10 @@ class RealDisk:
     def sync(self, path: str) -> None:
         """Sync the bytes of a file, and its size."""
         opened = self._opened(path, os.O_RDWR)
-        os.fdatasync(opened.number)
+        try:
+            os.fdatasync(opened.number)
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror} (while syncing)", self.name(path)) from error
 
     def sync_directory(self, path: str) -> None:
         """Sync the names in a folder."""

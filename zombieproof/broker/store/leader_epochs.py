@@ -3,8 +3,10 @@
 Source: ``LeaderEpochFileCache.java``.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 
+from zombieproof.broker.store.known_logs import replace_file
 from zombieproof.broker.store.log_files import LogFiles
 from zombieproof.formats.checkpoints import read_leader_epochs, write_leader_epochs
 from zombieproof.formats.faults import Undecodable
@@ -37,6 +39,10 @@ class LeaderEpochs:
         starts = [first_offset, *(start for _, start in self._entries if start > first_offset)]
         return next((at for at in starts if at < end_offset and self.at(at) not in (NONE, epoch)), None)
 
+    def know(self, entries: Iterable[tuple[int, int]]) -> None:
+        """These are the epochs."""
+        self._entries = list(entries)
+
     def cut(self, end_offset: int) -> None:
         """Forget those that begin at or behind `end_offset`."""
         self._entries = [entry for entry in self._entries if entry[1] < end_offset]
@@ -56,9 +62,7 @@ class LeaderEpochs:
     def write(self) -> None:
         """Replace the checkpoint."""
         path = f"{self._files.directory}/{LEADER_EPOCHS}"
-        self._files.disk.write(f"{path}.tmp", 0, write_leader_epochs(self._entries))
-        self._files.disk.sync(f"{path}.tmp")
-        self._files.disk.rename(f"{path}.tmp", path)
+        replace_file(self._files.disk, path, write_leader_epochs(self._entries))
         self._files.names_changed = True
 
     def read(self) -> None:

@@ -71,8 +71,8 @@ class LogCleaner:
         """The log that is to be cleaned next, of those that have a replica now; None: none is."""
         found: Dirty | None = None
         for partition, log in self._logs.items():
-            replica, is_well = replicas.get(partition), log.failure is None and partition not in self.uncleanable
-            if replica is None or not is_well or not log.config.is_compacted:
+            replica, is_well = replicas.get(partition), log.failure is None and log.offline is None
+            if replica is None or not is_well or partition in self.uncleanable or not log.config.is_compacted:
                 continue
             dirt = dirt_of(partition, log, replica.last_stable_offset, self._clock.now_ms())
             if dirt.is_due(log.config) and (found is None or dirt.ratio > found.ratio):

@@ -15,29 +15,37 @@ from uuid import UUID
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.node import Store
-from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.discarded_folders import DiscardedFolders
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.findings import Finding, Repair, refusal
+from zombieproof.broker.store.known_logs import LOG_STATES, LogState, read_log_states, replace_file, write_log_states
 from zombieproof.broker.store.log_cleaner import LogCleaner
+from zombieproof.broker.store.log_loader import Recorded
+from zombieproof.broker.store.segment import Highest
 from zombieproof.broker.store.segment_log import SegmentLog
+from zombieproof.broker.store.segment_states import SegmentStates
 from zombieproof.broker.store.snapshot_files import SnapshotFiles
 from zombieproof.formats.checkpoints import read_offsets, write_offsets
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.identity import (
     TOPIC_IDENTITY,
     encoded,
-    read_properties,
     read_topic_id,
     write_properties,
     write_topic_id,
 )
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.model.vocabulary import NONE
 
 RECOVERY_POINTS, LOG_STARTS = "recovery-point-offset-checkpoint", "log-start-offset-checkpoint"
 CLEANED_OFFSETS = "cleaner-offset-checkpoint"
 CLEAN_SHUTDOWN, IDENTITY = ".kafka_cleanshutdown", "meta.properties"
 CHECKPOINT_INTERVAL_MS = 1000
+PROBE, PROBE_BYTES = "probe.tmp", 1 << 16
+"""A file that is written to see whether the disk takes it, and removed."""
+FILE_OF_CLUSTER = "cluster.json"
 
 
 @dataclass(slots=True)
@@ -72,10 +80,10 @@ class LogDirectory:
     """The logs of one broker below a folder of a disk.
 
     Args:
-        path: the folder, below the disk's root; it is made where it is not there.
+        path: the folder, below the disk's root; it is made, and its mark of a clean stop removed, when the first log
+            is opened. Until then nothing is written.
 
-    Raises:
-        Damaged: a checkpoint, or the identity of the directory, cannot be read.
+    `look` says what is wrong with a log before it is opened, `findings` what is wrong with the checkpoints.
     """
 
     def __init__(
@@ -88,51 +96,310 @@ class LogDirectory:
         self.disk, self.path, self.durability = disk, path, durability
         self._clock = clock
         self._dirty: dict[SegmentLog, None] = {}
-        self._checkpointed_ms = 0
+        self._in_trouble: dict[SegmentLog, None] = {}
+        self._checkpointed_ms, self._has_news = 0, False
         self.logs: dict[TopicPartition, SegmentLog] = {}
         self._topic_ids: dict[TopicPartition, UUID] = {}
         self.cleaner = LogCleaner(self.logs, clock)
         self.discarded = DiscardedFolders(disk, path, clock)
-        disk.make_directory(path)
         self.was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
+        self.findings: list[Finding] = []
+        self._looked: dict[TopicPartition, SegmentLog] = {}
+        self._states = self._read_states()
+        self._has_states = self._states is not None
+        self._recorded = dict[TopicPartition, LogState]() if self._states is None else dict(self._states)
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS)
         self._log_starts = self._read_checkpoint(LOG_STARTS)
-        self._cleaned_offsets = dict[TopicPartition, int]()
-        with suppress(Damaged):  # Without it all that is compacted is dirty.
-            self._cleaned_offsets = self._read_checkpoint(CLEANED_OFFSETS)
+        self._cleaned_offsets = self._read_checkpoint(CLEANED_OFFSETS) or {}
+        points = self._recovery_points or {}
+        self._is_stale = any(points.get(each, 0) > state.end_offset for each, state in self._recorded.items())
+        if self._is_stale:
+            self._rebuilds(f"{path}/{LOG_STATES}", "it is an older one", f"{path}/{RECOVERY_POINTS}")
+        self._is_begun = False
+        self._is_due = bool(self.findings) or not self._has_states
+
+    def begin(self) -> None:
+        """Be in use: a start after this one finds that there was no clean stop, unless there is one."""
+        if self._is_begun:
+            return
+        self._is_begun = True
+        self.disk.make_directory(self.path)
         if self.was_clean:
-            disk.remove(f"{path}/{CLEAN_SHUTDOWN}")
-            disk.sync_directory(path)
+            self.disk.remove(f"{self.path}/{CLEAN_SHUTDOWN}")
+            self.disk.sync_directory(self.path)
+
+    # ---------------------------------------------------------------- looking
+
+    @property
+    def states(self) -> dict[TopicPartition, LogState] | None:
+        """What we have recorded of the logs; None: nothing, for an earlier version wrote the directory."""
+        return dict(self._recorded) if self._has_states else None
+
+    @property
+    def recovery_points(self) -> dict[TopicPartition, int]:
+        """What Kafka's checkpoint says of them."""
+        return dict(self._recovery_points or {})
+
+    @property
+    def log_starts(self) -> dict[TopicPartition, int]:
+        """What Kafka's checkpoint says of where they start."""
+        return dict(self._log_starts or {})
+
+    def recorded(self, partition: TopicPartition, topic_id: str) -> Recorded:
+        """What is recorded of a log: by ourselves, or where that is not there by the checkpoints that Kafka has."""
+        state = self._recorded.get(partition)
+        if state is not None and state.topic_id != topic_id:
+            return Recorded(None, 0, self.was_clean)  # It is of a topic that was deleted.
+        if state is not None:
+            if self._is_stale:
+                # Kafka's checkpoint was written since; of two starts the later one is the newer.
+                newer = max(state.start_offset, (self._log_starts or {}).get(partition, 0))
+                state = state._replace(start_offset=newer)
+            return Recorded(state.start_offset, state.end_offset, self.was_clean, state, f"{self.path}/{LOG_STATES}")
+        if self._has_states and not self._is_stale:
+            return Recorded(None, 0, self.was_clean)
+        points, starts = self._recovery_points or {}, self._log_starts or {}
+        start = starts.get(partition)
+        if start is None and self.was_clean and self._log_starts is not None:
+            start = 0  # A clean stop has noted every log that does not start at 0.
+        return Recorded(start, points.get(partition, 0), self.was_clean, None, f"{self.path}/{RECOVERY_POINTS}")
+
+    def is_recorded(self, partition: TopicPartition, topic_id: str) -> bool:
+        """Whether there was such a log."""
+        if self._has_states:
+            return partition in self._recorded and self._recorded[partition].topic_id == topic_id
+        return partition in (self._recovery_points or {})
+
+    def look(
+        self, partition: TopicPartition, topic_id: UUID, config: LogConfig, *, reads_all: bool = False
+    ) -> list[Finding]:
+        """What is wrong with a log; nothing is written. A log that the cleaner was interrupted in is not looked at."""
+        directory = self.folder_of(partition)
+        if not self.disk.exists(directory):
+            return self._look_at_missing(partition, directory, encoded(topic_id))
+        log = self._log_of(partition, config)
+        if log.loader.has_swaps:
+            return []
+        found = self._look_at_identity(partition, directory, encoded(topic_id))
+        found += log.loader.look(self.recorded(partition, encoded(topic_id)), reads_all=reads_all)
+        self._looked[partition] = log
+        return found
+
+    def highest_in(self, partition: TopicPartition) -> tuple[int, Highest]:
+        """The highest leader epoch, producer id and coordinator epoch of a log that was looked at."""
+        log = self._looked.get(partition)
+        if log is None:
+            return NONE, Highest()
+        return max((epoch for epoch, _ in log.leader_epochs), default=NONE), log.highest
+
+    def end_offset_of(self, partition: TopicPartition) -> int:
+        """Where a log ends that was looked at."""
+        log = self._looked.get(partition)
+        return 0 if log is None else log.end_offset
+
+    def is_interrupted(self, partition: TopicPartition) -> bool:
+        """Whether a crash has interrupted the cleaner in a log."""
+        return partition not in self._looked and self.disk.exists(self.folder_of(partition))
+
+    def finish_swaps(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> None:
+        """Continue where the cleaner was interrupted in a log, and look at it then.
+
+        Raises:
+            Damaged: the log is not what it was.
+        """
+        directory = self.folder_of(partition)
+        if partition in self._looked or not self.disk.exists(directory):
+            return
+        self._log_of(partition, config).loader.finish_swaps()
+        refused = [each for each in self.look(partition, topic_id, config) if each.is_refused]
+        if refused:
+            raise refusal(self.disk, refused)
+
+    def folder_of(self, partition: TopicPartition) -> str:
+        """The folder of a partition."""
+        topic, number = partition
+        return f"{self.path}/{topic}-{number}"
+
+    def _log_of(self, partition: TopicPartition, config: LogConfig) -> SegmentLog:
+        return SegmentLog(
+            self.disk,
+            self.folder_of(partition),
+            partition[0],
+            config,
+            self._clock,
+            self.durability,
+            self._is_dirty,
+            self._checkpoint_now,
+        )
+
+    def _look_at_missing(self, partition: TopicPartition, directory: str, topic_id: str) -> list[Finding]:
+        """A folder that is missing: one that nobody has made yet, or one that was there."""
+        recorded = self.recorded(partition, topic_id)
+        if recorded.claims_records:
+            first, last = recorded.start_offset or 0, recorded.synced_offset - 1
+            fault = f"the folder is missing, with the offsets {first} to {last}"
+            remedy = f"begin an empty log at offset {recorded.synced_offset}"
+            loses = f"the records at the offsets {first} to {last}"
+            return [Finding(directory, fault, recorded.source, remedy, loses, Repair.RECREATE, self.node, partition)]
+        if self.is_recorded(partition, topic_id) or (self.was_clean and not self._has_states):
+            return [Finding(directory, "the folder is missing", "the log was empty", "make it again", node=self.node)]
+        return []
+
+    def _look_at_identity(self, partition: TopicPartition, directory: str, topic_id: str) -> list[Finding]:
+        path, known = f"{directory}/{TOPIC_IDENTITY}", ""
+        is_there = self.disk.exists(path)
+        with suppress(Undecodable):
+            known = read_topic_id(self.disk.read(path)) if is_there else ""
+        if known == topic_id:
+            return []
+        recorded = SegmentStates(self.disk, directory)
+        recorded.read()
+        if recorded.state.topic_id == topic_id or known == "":
+            if not is_there and not recorded.is_there:
+                return []  # A crash came before the file: nothing was in the folder yet.
+            fault = f"it names the topic id {known}, not {topic_id}" if known else "it holds no topic id"
+            return [Finding(path, fault if is_there else "it is missing", recorded.path, "write it again")]
+        fault = f"the folder holds the topic with the id {known}, and the one so called has the id {topic_id}"
+        remedy = "move the folder away, and begin an empty log"
+        loses = "the records in the folder"
+        return [Finding(path, fault, FILE_OF_CLUSTER, remedy, loses, Repair.SET_ASIDE, self.node, partition)]
+
+    @property
+    def node(self) -> int | None:
+        """The number of the broker, where the folder is named by it."""
+        number = self.path.rpartition("-")[2]
+        return int(number) if number.isdecimal() else None
+
+    # ---------------------------------------------------------------- opening
 
     def open_store(self, partition: TopicPartition, topic_id: UUID, config: LogConfig | None = None) -> Store:
         """The store of a partition: what its folder holds, or an empty one; `config` None: Kafka's defaults.
 
         Raises:
-            Damaged: the folder is of another topic, or its log cannot be believed.
+            Damaged: the folder is of another topic, or its log is not what it was.
         """
-        topic, number = partition
-        directory = f"{self.path}/{topic}-{number}"
+        self.begin()
+        directory = self.folder_of(partition)
         is_new = not self.disk.exists(directory)
+        log = self._looked.pop(partition, None) or self._looked_at(partition, topic_id, config or LogConfig())
         if is_new:
             self.disk.make_directory(directory)
+        log.configure(config or LogConfig())
         self._claim(directory, encoded(topic_id))
-        # What checkpoints say of a folder that was not there is of a topic that was deleted.
-        start = None if is_new else self._log_starts.get(partition)
-        synced = 0 if is_new else self._recovery_points.get(partition, 0)
-        log = SegmentLog(
-            self.disk,
-            directory,
-            topic,
-            config or LogConfig(),
-            self._clock,
-            self.durability,
-            self._is_dirty,
-            self._checkpoint_starts,
-        )
-        log.open(start, synced, was_clean=self.was_clean)
+        log.states.state.topic_id = encoded(topic_id)
+        log.loader.settle()
+        # What the checkpoint says of a folder that was not there is of a topic that was deleted.
         log.cleaned_offset = None if is_new else self._cleaned_offsets.get(partition)
+        self._has_news = True
+        return self._added(partition, topic_id, log)
+
+    def open_offline(self, partition: TopicPartition, topic_id: UUID, config: LogConfig, damage: Damaged) -> Store:
+        """The store of a partition whose log is damaged: nothing of it is read, and what is recorded of it stays."""
+        self.begin()
+        log, recorded = self._log_of(partition, config), self.recorded(partition, encoded(topic_id))
+        log.states.state.topic_id = encoded(topic_id)
+        log.cleaned_offset = self._cleaned_offsets.get(partition)
+        log.start_offset, log.recovery_point = recorded.start_offset or 0, recorded.synced_offset
+        log.offline = damage
+        self._looked.pop(partition, None)
+        return self._added(partition, topic_id, log)
+
+    def reopen(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> Store:
+        """Open a log again that had failed; what was not durable is dropped.
+
+        Raises:
+            OSError, StorageFailure: the disk still fails; the log is as it was.
+            Damaged: the log is not what it was.
+        """
+        old, self.was_clean = self.logs[partition], False
+        if old.states.state.topic_id:
+            self._recorded[partition] = old.state
+        self._dirty.pop(old, None)
+        try:
+            store = self.open_store(partition, topic_id, config)
+            log = self.logs[partition]
+            if self.durability is Durability.FSYNC and old.states.state.topic_id:
+                log.truncate(max(old.recovery_point, log.start_offset))
+        except (OSError, StorageFailure):
+            self.logs[partition] = old
+            raise
+        return store
+
+    def open_failed(
+        self, partition: TopicPartition, topic_id: UUID, config: LogConfig, error: OSError | StorageFailure
+    ) -> Store:
+        """The store of a new partition that the disk has no room for: it is closed and offline until it is reopened."""
+        log = self._log_of(partition, config)
+        text = str(error) if isinstance(error, StorageFailure) else log.no_write(error)
+        log.failure, log.offline = StorageFailure(text), Damaged(text)
+        store = self._added(partition, topic_id, log)
+        log.in_trouble()
+        return store
+
+    @property
+    def closed(self) -> list[TopicPartition]:
+        """The logs that cannot be written because the disk has failed."""
+        return [partition for partition, log in self.logs.items() if log.failure is not None]
+
+    def take_refused(self) -> int:
+        """How many writes were refused since this was asked last."""
+        refused = 0
+        for log in self.logs.values():
+            refused, log.refused = refused + log.refused, 0
+        return refused
+
+    def fault_of_writing(self) -> str | None:
+        """Why the disk does not take 64 KiB; None: it does."""
+        path = f"{self.path}/{PROBE}"
+        fault = None
+        try:
+            self.disk.write(path, 0, bytes(PROBE_BYTES))
+            self.disk.sync(path)
+        except OSError as error:
+            fault = f"{error.filename or self.disk.name(path)}: {error.strerror or error}"
+        with suppress(OSError):
+            self.disk.remove(path)
+        return fault
+
+    def _added(self, partition: TopicPartition, topic_id: UUID, log: SegmentLog) -> Store:
+        log.in_trouble = partial(self._in_trouble.__setitem__, log, None)
         self.logs[partition], self._topic_ids[partition] = log, topic_id
-        return Store(log, SnapshotFiles(self.disk, directory, log.fail))
+        return Store(log, SnapshotFiles(self.disk, log.directory, log.fail))
+
+    def take_troubled(self) -> list[SegmentLog]:
+        """The logs that were found damaged, or cannot be written any more, since this was asked last."""
+        found = list(self._in_trouble)
+        self._in_trouble.clear()
+        return found
+
+    def set_aside(self, partition: TopicPartition, folder: str) -> str | None:
+        """Move the folder of a damaged log below `folder`; returned is its path on the disk, if there is one.
+
+        Raises:
+            OSError: the disk does not do it.
+        """
+        log, path = self.logs[partition], None
+        if self.disk.exists(log.directory):
+            name, number = log.directory.rpartition("/")[2], 0
+            while self.disk.exists(path := f"{folder}/{name}{f'.{number}' if number else ''}"):
+                number += 1
+            self.disk.make_directory(folder)
+            self.disk.rename(log.directory, path)
+            self.disk.sync_directory(folder)
+            self.disk.sync_directory(self.path)
+        del self.logs[partition], self._topic_ids[partition]
+        self._dirty.pop(log, None)
+        self._recorded.pop(partition, None)
+        return path
+
+    def _looked_at(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> SegmentLog:
+        """A log that is looked at only now: a new one, or one that the cleaner was interrupted in."""
+        self.finish_swaps(partition, topic_id, config)
+        log = self._looked.pop(partition, None)
+        if log is None:
+            log, at = self._log_of(partition, config), self.recorded(partition, encoded(topic_id)).synced_offset
+            log.loader.look(Recorded(at, at, self.was_clean))
+        return log
 
     # ---------------------------------------------------------------- topics that are deleted
 
@@ -140,51 +407,42 @@ class LogDirectory:
         """Rename the folders of topics without one of these names and ids: they are no logs any more, and go later."""
         gone = [each for each in self.logs if topic_ids.get(each[0]) != self._topic_ids[each]]
         for partition in gone:
-            log = self.logs.pop(partition)
-            del self._topic_ids[partition]
+            log = self.logs[partition]
+            if self.disk.exists(log.directory):
+                self.discarded.add(log.directory, log.config.file_delete_delay_ms)
+            del self.logs[partition], self._topic_ids[partition]
             self._dirty.pop(log, None)
-            self.discarded.add(log.directory, log.config.file_delete_delay_ms)
-        if gone:
+        if gone or self._is_due:
+            self._is_due = False
             self.checkpoint(at_once=True)
 
     def _claim(self, directory: str, topic_id: str) -> None:
         path = f"{directory}/{TOPIC_IDENTITY}"
-        if self.disk.exists(path):
-            try:
-                known = read_topic_id(self.disk.read(path))
-            except Undecodable:
-                known = ""  # A crash came between the file and its bytes: nothing was in the folder yet.
-            if known not in ("", topic_id):
-                raise Damaged(
-                    f"{self.disk.name(directory)} holds the topic with the id {known}, and the one so called has the "
-                    f"id {topic_id} here: move the folder away, or open the directory that it came from"
-                )
-        else:
-            known = ""
-        if known == "":
-            # A name that is cut is another name: it is there whole, or not at all.
-            self.disk.write(f"{path}.tmp", 0, write_topic_id(topic_id))
-            self.disk.sync(f"{path}.tmp")
-            self.disk.rename(f"{path}.tmp", path)
-            self.disk.sync_directory(directory)
+        with suppress(Undecodable):
+            if self.disk.exists(path) and read_topic_id(self.disk.read(path)) == topic_id:
+                return
+        # A name that is cut is another name: it is there whole, or not at all.
+        replace_file(self.disk, path, write_topic_id(topic_id))
+        self.disk.sync_directory(directory)
 
     # ---------------------------------------------------------------- syncing
 
     def _is_dirty(self, log: SegmentLog) -> None:
         self._dirty[log] = None
+        self._has_news = True
 
     def begin_sync(self) -> Syncing | None:
         """All that waits to be synced; None: nothing does."""
         if not self._dirty or self.durability is not Durability.FSYNC:
             return None
-        parts = [(log, *log.unsynced()) for log in self._dirty if log.failure is None]
+        parts = [(log, *log.unsynced()) for log in self._dirty if log.failure is None and log.offline is None]
         self._dirty.clear()
         return Syncing(self.disk, parts)
 
     def sync_written(self) -> None:
         """Sync what was written so far, in the middle of a turn. It counts as durable when the turn is synced."""
         if self.durability is Durability.FSYNC:
-            for log in [each for each in self._dirty if each.failure is None]:
+            for log in [each for each in self._dirty if each.failure is None and each.offline is None]:
                 _, files, names = log.unsynced()
                 try:
                     log.sync(files, names)
@@ -199,30 +457,48 @@ class LogDirectory:
     def checkpoint(self, *, at_once: bool = False) -> None:
         """Note how far the logs are on the disk, if it was noted long enough ago; `at_once`: now, and synced."""
         now_ms = self._clock.now_ms()
-        if not at_once and now_ms - self._checkpointed_ms < CHECKPOINT_INTERVAL_MS:
+        if not at_once and (not self._has_news or now_ms - self._checkpointed_ms < CHECKPOINT_INTERVAL_MS):
             return
-        self._checkpointed_ms = now_ms
+        self._checkpointed_ms, self._has_news = now_ms, bool(self._dirty)
         points = {partition: log.recovery_point for partition, log in self.logs.items() if log.recovery_point}
-        starts = self._starts()
         for partition, log in self.logs.items():
-            if points.get(partition) != self._recovery_points.get(partition):
+            if points.get(partition) != (self._recovery_points or {}).get(partition):
                 log.extend_indexes()
+        self._write_states(at_once=at_once)
         if points != self._recovery_points or at_once:
             self._write_checkpoint(RECOVERY_POINTS, points)
-        if starts != self._log_starts or at_once:
-            self._write_checkpoint(LOG_STARTS, starts)
-        self._recovery_points, self._log_starts = points, starts
+        self._recovery_points = points
+        self._write_starts(at_once=at_once)
         self.checkpoint_cleaned()
         if at_once:
             self.disk.sync_directory(self.path)
 
-    def _starts(self) -> dict[TopicPartition, int]:
-        return {partition: log.start_offset for partition, log in self.logs.items() if log.start_offset}
+    def _write_states(self, *, at_once: bool = False) -> None:
+        """Our own record comes first: where a crash comes between it and Kafka's checkpoints it is the newer one."""
+        known, states = self._recorded, dict[TopicPartition, LogState]()
+        for partition, log in self.logs.items():
+            state = known.get(partition)
+            if not log.segments:  # It is damaged: what is recorded of it says what is missing.
+                states |= {} if state is None else {partition: state}
+                continue
+            folder = log.states.state
+            now = folder.topic_id, log.start_offset, log.recovery_point, log.segments[-1].base_offset, folder.sequence
+            is_known = state is not None and (*state[:3], state.last_base, state.sequence) == now
+            states[partition] = log.state if state is None or not is_known else state
+        if states != known or at_once or not self._has_states:
+            replace_file(self.disk, f"{self.path}/{LOG_STATES}", write_log_states(states))
+            self._recorded, self._has_states = states, True
 
-    def _checkpoint_starts(self) -> None:
-        """Note at once where the logs begin."""
-        self._log_starts = self._starts()
-        self._write_checkpoint(LOG_STARTS, self._log_starts)
+    def _write_starts(self, *, at_once: bool) -> None:
+        starts = {partition: log.start_offset for partition, log in self.logs.items() if log.start_offset}
+        if starts != self._log_starts or at_once:
+            self._write_checkpoint(LOG_STARTS, starts)
+        self._log_starts = starts
+
+    def _checkpoint_now(self) -> None:
+        """Note at once where the logs begin and end: something is removed next."""
+        self._write_states()
+        self._write_starts(at_once=False)
         self.disk.sync_directory(self.path)
 
     def checkpoint_cleaned(self) -> None:
@@ -235,20 +511,50 @@ class LogDirectory:
             self._cleaned_offsets = cleaned
 
     def _write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        self.disk.write(f"{self.path}/{name}.tmp", 0, write_offsets(offsets))
-        self.disk.sync(f"{self.path}/{name}.tmp")
-        self.disk.rename(f"{self.path}/{name}.tmp", f"{self.path}/{name}")
+        replace_file(self.disk, f"{self.path}/{name}", write_offsets(offsets))
 
-    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+    def _read_states(self) -> dict[TopicPartition, LogState] | None:
+        """Our own record of the logs; None: there is none, or it cannot be read."""
+        path = f"{self.path}/{LOG_STATES}"
+        if not self.disk.exists(path):
+            return None
+        try:
+            return read_log_states(self.disk.read(path))
+        except (Undecodable, ValueError) as fault:
+            self._rebuilds(path, str(fault), "the checkpoints of Kafka's format say the same")
+            return None
+
+    def _rebuilds(self, path: str, fault: str, source: str) -> None:
+        self.findings.append(Finding(path, fault, source, "write it again", node=self.node))
+
+    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int] | None:
+        """A checkpoint in Kafka's format; None: there is none, or it cannot be believed."""
         path = f"{self.path}/{name}"
         if not self.disk.exists(path):
-            return {}
+            if self._has_states and name != CLEANED_OFFSETS:
+                self._rebuilds(path, "it is missing", LOG_STATES)
+            elif self.was_clean and name != CLEANED_OFFSETS:
+                self._loses_checkpoint(path, name, "it is missing")
+            return None
         try:
-            return read_offsets(self.disk.read(path))
+            found = read_offsets(self.disk.read(path))
         except Undecodable as fault:
-            raise Damaged(
-                f"{self.disk.name(path)}: {fault}. Restore it from a copy; without it nobody knows what was synced"
-            ) from fault
+            if self._has_states or name == CLEANED_OFFSETS:
+                self._rebuilds(path, str(fault), LOG_STATES if self._has_states else "everything counts as not cleaned")
+            else:
+                self._loses_checkpoint(path, name, str(fault))
+            return None
+        return found
+
+    def _loses_checkpoint(self, path: str, name: str, fault: str) -> None:
+        """A checkpoint of a directory of an earlier version, which has no other record."""
+        if name == RECOVERY_POINTS:
+            self._rebuilds(path, fault, "every batch is read instead")
+            return
+        loses = "where records were deleted with DeleteRecords: those that are still in the files are served again"
+        remedy = "let each log start with its first segment"
+        source = "nothing else says where the logs start"
+        self.findings.append(Finding(path, fault, source, remedy, loses, Repair.SET_ASIDE, self.node))
 
     def close(self) -> None:
         """Everything is on the disk, and the next start need not look at the logs.
@@ -256,29 +562,24 @@ class LogDirectory:
         Raises:
             StorageFailure: the disk has failed.
         """
+        failures = list[StorageFailure]()
         for log in self.logs.values():
-            log.close()
-            log.remove_deleted(at_once=True)
+            if log.offline is None:
+                try:
+                    log.close()
+                    log.remove_deleted(at_once=True)
+                except StorageFailure as failure:
+                    failures.append(failure)
         self.discarded.remove(at_once=True)
         self.checkpoint(at_once=True)
+        if failures:
+            raise failures[0]
         self.disk.write(f"{self.path}/{CLEAN_SHUTDOWN}", 0, b"")
         self.disk.sync(f"{self.path}/{CLEAN_SHUTDOWN}")
         self.disk.sync_directory(self.path)
 
 
 def identify(disk: Disk, path: str, entries: Mapping[str, str]) -> None:
-    """Say whose directory it is, or see that it is the one that is meant.
-
-    Raises:
-        Damaged: the directory says something else.
-    """
-    file = f"{path}/{IDENTITY}"
-    if disk.exists(file):
-        known = read_properties(disk.read(file))
-        for name, value in entries.items():
-            if name in known and known[name] != value:
-                raise Damaged(f"{disk.name(file)}: {name} is {known[name]}, and {value} is meant: it is another's")
+    """Say whose directory it is."""
     disk.make_directory(path)
-    disk.write(f"{file}.tmp", 0, write_properties(entries))
-    disk.sync(f"{file}.tmp")
-    disk.rename(f"{file}.tmp", file)
+    replace_file(disk, f"{path}/{IDENTITY}", write_properties(entries))

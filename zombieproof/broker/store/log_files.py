@@ -7,15 +7,23 @@ Source: ``LocalLog.java``, ``LogSegment.java``.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.segment import LOG, SUFFIXES, Segment
+from zombieproof.broker.store.findings import Finding, Repair, refusal
+from zombieproof.broker.store.segment import LOG, SUFFIXES, Highest, Segment
+from zombieproof.broker.store.segment_states import SegmentStates
 
 DELETED = ".deleted"
+SYNCED = "it had been synced, so it is not a torn tail, and is not cut"
+
+
+def _nobody_listens() -> None:
+    """Whoever owns the log finds out when it is used."""
 
 
 class LogFiles:
@@ -25,6 +33,7 @@ class LogFiles:
         topic: what the records of internal topics are read as.
 
     `held` are the segments, `touched` the files to be synced; `names_changed`: the folder has to be as well.
+    `in_trouble` is called when the log first fails (`failure`) or is found damaged (`damage`).
     """
 
     def __init__(
@@ -41,6 +50,13 @@ class LogFiles:
         self.names_changed = True
         self._renamed: list[tuple[int, str]] = []
         self.failure: StorageFailure | None = None
+        self.refused = 0
+        """So many writes were refused because of `failure`."""
+        self.offline: Damaged | None = None
+        self.in_trouble: Callable[[], None] = _nobody_listens
+        self.states = SegmentStates(disk, directory)
+        self.highest = Highest()
+        """The highest producer id and coordinator epoch that were ever in the log."""
 
     @property
     def size_in_bytes(self) -> int:
@@ -120,7 +136,8 @@ class LogFiles:
         with self.failing():
             self.disk.rename(self.directory, directory)
         self.touched = {path.replace(self.directory, directory, 1): None for path in self.touched}
-        self.directory, self.names_changed = directory, True
+        self.directory = self.states.directory = directory
+        self.names_changed = True
         for segment in self.held:
             segment.directory = directory
 
@@ -151,11 +168,32 @@ class LogFiles:
 
     def fail(self, error: OSError) -> StorageFailure:
         """The disk has failed: nothing can be appended any more, and what is not durable never will be here."""
-        self.failure = StorageFailure(
-            f"{self.disk.name(self.directory)}: {error.strerror or error}; the log is closed for writes: "
-            f"repair or free the disk, and open it again"
-        )
+        is_first = self.failure is None
+        self.failure = StorageFailure(self.no_write(error))
+        if is_first:
+            self.in_trouble()
         return self.failure
+
+    def no_write(self, error: OSError) -> str:
+        """The sentence about a write that the disk has refused."""
+        return (
+            f"{error.filename or self.disk.name(self.directory)}: {error.strerror or error}; the log of "
+            f"{self.directory.rpartition('/')[2]} is closed for writes until the disk takes them again"
+        )
+
+    def take_damage(self, damage: Damaged) -> Damaged:
+        """Nothing of the log is served or written from now on; returned is the first damage that was found."""
+        if self.offline is None:
+            self.offline = damage
+            self.in_trouble()
+        return self.offline
+
+    def unreadable(self, error: OSError) -> Damaged:
+        """The disk does not give what is there."""
+        return Damaged(
+            f"{error.filename or self.disk.name(self.directory)}: cannot be read: {error.strerror or error}. "
+            f"Check the disk; the files may be sound"
+        )
 
     def flush(self) -> None:
         """Make everything durable before this returns.
@@ -175,18 +213,38 @@ class LogFiles:
             StorageFailure: the disk has failed before.
         """
         if self.failure is not None:
+            self.refused += 1
             raise self.failure
+        if self.offline is not None:
+            raise StorageFailure(str(self.offline))
         return _Failing(self)
 
-    def damaged(self, segment: Segment, position: int | None, fault: str) -> Damaged:
-        """What was synced cannot be read: where, and what to do."""
-        where, at = self.disk.name(segment.path(LOG)), segment.size if position is None else position
-        behind = segment.sound_batch_behind(at) if segment.exists(LOG) else None
+    def damage(self, segment: Segment, position: int | None, fault: str) -> Finding:
+        """What was synced cannot be read: where, and why."""
+        at, behind = segment.size if position is None else position, None
+        with suppress(OSError):
+            behind = segment.sound_batch_behind(at) if segment.exists(LOG) else None
         found = "" if behind is None else f"; a sound batch follows at byte {behind}"
-        return Damaged(
-            f"{where}: damaged at byte {at}: {fault}{found}. What was there had been synced, so it is no torn tail and "
-            f"is not cut. Restore the file from a copy; or, to go on without what is behind, cut it at byte {at}"
+        return self.lost(segment.path(LOG), f"damaged at byte {at}: {fault}{found}", SYNCED)
+
+    def lost(self, path: str, fault: str, source: str) -> Finding:
+        """Something of the log is missing, or is not what it was."""
+        topic, _, number = self.directory.rpartition("/")[2].rpartition("-")
+        node = self.directory.partition("/")[0].rpartition("-")[2]
+        return Finding(
+            path,
+            fault,
+            source,
+            "keep every sound batch of this log, and continue without the others",
+            "the records, markers and offsets that cannot be read",
+            Repair.SALVAGE,
+            int(node) if node.isdecimal() else None,
+            (topic, int(number)) if number.isdecimal() else None,
         )
+
+    def damaged(self, segment: Segment, position: int | None, fault: str) -> Damaged:
+        """The error of whoever reads what `damage` tells of."""
+        return refusal(self.disk, [self.damage(segment, position, fault)], begins="")
 
 
 class _Failing:

@@ -1,62 +1,101 @@
-"""What a log finds in its folder when it is opened: indexes that are believed, a torn tail that is cut, or damage.
+"""Opening a log: first look at everything, without writing a byte, and then put in order what a crash has left.
 
-Theory of operation: all segments but the last are sealed: they were synced, with their indexes, before the next one
-began. So after a crash only the last has to be looked at, and of it what lies behind the last batch that was synced and
-is in the index. What it holds behind its last sound batch is a torn tail and is cut, unless it is known to have been
-synced: then it is damage, and nobody may take it for a tail that was never acknowledged. Damage in what is not looked
-at is found by whoever reads it.
+Theory of operation: `look` compares the files of a log with what is recorded of them (`known_logs`). A recorded
+segment is known by its last batch and its indexes: its batches are not read. A segment that is not recorded (the last
+one after a crash, one that an earlier version or Kafka wrote) is read batch by batch. What does not fit is a finding:
+either the file can be rebuilt from the batches, or batches are missing, and then nobody may take the log for sound.
+`settle` writes: it cuts the torn tail behind the last sound batch that was ever synced, and rebuilds indexes and
+checkpoints. Damage in batches that `look` did not read is found by whoever reads them.
 Source: reference §7.3; ``LogLoader.java``.
 """
 
+import logging
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
 from zombieproof.broker.store.aborted_files import AbortedFiles
-from zombieproof.broker.store.leader_epochs import LeaderEpochs
+from zombieproof.broker.store.findings import Finding, refusal
+from zombieproof.broker.store.known_logs import SNAPSHOT, UNKNOWN, LogState, SegmentState, checksum
+from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS, LeaderEpochs
 from zombieproof.broker.store.log_files import LogFiles
-from zombieproof.broker.store.segment import LOG, Segment
+from zombieproof.broker.store.segment import LOG, SUFFIXES, TRANSACTION_INDEX, Highest, Segment, Stretch, file_name
 from zombieproof.broker.store.segment_indexes import INDEX
-from zombieproof.broker.store.swapping import finish_swaps
+from zombieproof.broker.store.swapping import SWAP, finish_swaps
 from zombieproof.formats.faults import Undecodable
+from zombieproof.model.vocabulary import NONE
+
+BATCHES = "its batches say otherwise"
+LOGGER = logging.getLogger("zombieproof.broker")
+
+
+class Recorded(NamedTuple):
+    """What is recorded of a log outside of its folder.
+
+    Attributes:
+        start_offset: the first offset that is served; None: nobody knows.
+        synced_offset: everything below was on the disk.
+        was_clean: the log was closed in order.
+        state: the whole record, where there is one.
+        source: the file that says so.
+    """
+
+    start_offset: int | None
+    synced_offset: int
+    was_clean: bool
+    state: LogState | None = None
+    source: str = "the recovery point"
+
+    @property
+    def claims_records(self) -> bool:
+        """Whether the log held records."""
+        return self.synced_offset > (self.start_offset or 0)
 
 
 class LogLoader:
-    """Opens one log."""
+    """Opens one log: `look`, and if that finds nothing that is refused, `settle`."""
 
     def __init__(self, files: LogFiles, epochs: LeaderEpochs, aborted: AbortedFiles) -> None:
         self._files, self._epochs, self._aborted = files, epochs, aborted
+        self._begin(Recorded(None, 0, was_clean=False))
 
-    def open(self, start_offset: int | None, synced_offset: int, *, was_clean: bool) -> None:
+    def _begin(self, recorded: Recorded) -> None:
+        self._recorded = recorded
+        self._found: list[Finding] = []
+        self._scanned: dict[Segment, list[Stretch]] = {}
+        self._doubtful: list[int] = []
+        self._unsettled: list[Segment] = []
+        self._void: list[str] = []
+        self._recovers = self._had_index = self._writes_epochs = False
+
+    def open(self, recorded: Recorded) -> None:
         """Read what is there.
 
-        Args:
-            start_offset: the first offset that is served, as a checkpoint says; None: that of the first segment.
-            synced_offset: everything below was on the disk for certain.
-            was_clean: the log was closed in order.
+        Raises:
+            Damaged: batches are missing that had been synced, or cannot be read.
+        """
+        if self.has_swaps:
+            self.finish_swaps()
+        refused = [each for each in self.look(recorded) if each.is_refused]
+        if refused:
+            raise refusal(self._files.disk, refused)
+        self.settle()
+
+    # ---------------------------------------------------------------- swaps
+
+    @property
+    def has_swaps(self) -> bool:
+        """Whether a crash has interrupted the cleaner at a point from which it continues."""
+        return any(name.endswith(SWAP) for name in self._files.disk.listed(self._files.directory))
+
+    def finish_swaps(self) -> None:
+        """Continue from there.
 
         Raises:
-            Damaged: something below `synced_offset`, or in a sealed segment, cannot be read.
+            Damaged: a segment that is to take the place of others cannot be read.
         """
-        files = self._files
-        finish_swaps(files, self._reach)
-        names = files.disk.listed(files.directory)
-        bases = sorted(int(name.removesuffix(LOG)) for name in names if name.endswith(LOG) and name[:20].isdecimal())
-        if not bases:
-            with files.failing():
-                files.held = [files.empty_segment(start_offset or 0)]
-            files.start_offset = files.recovery_point = start_offset or 0
-            return
-        files.held = [files.new_segment(base) for base in bases]
-        files.start_offset = bases[0] if start_offset is None else start_offset
-        self._epochs.read()
-        for segment in files.held[:-1]:
-            self._load(segment)
-        last = files.held[-1]
-        if was_clean:
-            self._load(last)
-        else:
-            self._recover(last, synced_offset)
-        self._check_order()
-        files.start_offset = min(max(files.start_offset, bases[0]), files.end_offset)
-        files.recovery_point = files.end_offset
-        self._aborted.read(files.end_offset if was_clean else synced_offset)
+        self._files.states.read()
+        finish_swaps(self._files, self._reach)
 
     def _reach(self, segment: Segment) -> int:
         """Where a segment ends that was synced whole and is not in the log yet."""
@@ -65,52 +104,308 @@ class LogLoader:
             raise self._files.damaged(segment, segment.size, fault)
         return segment.end_offset
 
-    def _load(self, segment: Segment) -> None:
-        """A segment that was synced whole: by its indexes, or where they fail by its batches, all of them sound."""
-        try:
-            segment.load()
-        except (Undecodable, OSError):
-            _, fault = segment.scan(has_gaps=self._files.config.is_compacted)
-            if fault is not None:
-                raise self._files.damaged(segment, segment.size, fault) from None
-            self._files.touched |= dict.fromkeys(segment.write_indexes())
-            self._files.names_changed = True
+    # ---------------------------------------------------------------- looking
 
-    def _recover(self, segment: Segment, synced_offset: int) -> None:
+    def look(self, recorded: Recorded, *, reads_all: bool = False) -> list[Finding]:
+        """Know the log, and what is wrong with it; nothing is written. `reads_all`: every batch is read."""
+        self._begin(recorded)
+        files = self._files
+        files.states.read(0 if recorded.state is None else recorded.state.sequence)
+        files.highest = Highest()
+        if recorded.state is not None:
+            files.highest = Highest(recorded.state.producer_id, recorded.state.coordinator_epoch)
+        if files.states.fault is not None:
+            self._rebuilds(files.states.path, files.states.fault, "every batch is read instead")
+        names = files.disk.listed(files.directory)
+        bases = sorted(int(name.removesuffix(LOG)) for name in names if name.endswith(LOG) and name[:20].isdecimal())
+        self._find_missing(bases, names)
+        files.held = [files.new_segment(base) for base in bases]
+        if not bases:
+            if recorded.claims_records and not self._found:
+                self._lost(files.directory, "it has no .log file", f"records below offset {recorded.synced_offset}")
+            return self._found
+        for place, segment in enumerate(files.held):
+            self._look_at(segment, is_last=place == len(bases) - 1)
+        self._check_order()
+        self._look_at_epochs()
+        self._look_at_snapshots(names)
+        if reads_all and not any(each.is_refused for each in self._found):
+            self._read_all()
+        return self._found
+
+    def _read_all(self) -> None:
+        """Find the damage that a reader would find."""
+        for segment in self._files.held:
+            try:
+                for batch in segment.read(segment.base_offset, is_raw=True):
+                    known = self._epochs.at(batch.base_offset)
+                    if known not in (NONE, batch.leader_epoch):
+                        position = segment.position_of(batch.base_offset)[0]
+                        raise Undecodable(f"leader epoch {batch.leader_epoch} where {known} is due", position)
+            except Undecodable as fault:
+                self._found.append(self._files.damage(segment, fault.position, str(fault)))
+
+    def _lost(self, path: str, fault: str, was: str) -> None:
+        source = f"{self._recorded.source} says that there were {was}"
+        self._found.append(self._files.lost(path, fault, source))
+
+    def _rebuilds(self, path: str, fault: str, source: str) -> None:
+        self._found.append(Finding(path, fault, source, "rebuild it from the batches"))
+
+    def _find_missing(self, bases: Sequence[int], names: Sequence[str]) -> None:
+        """Segments that are recorded, or have left their indexes, and have no log."""
+        files, there = self._files, set(bases)
+        start = self._recorded.start_offset
+        for base, known in sorted(files.states.state.segments.items()):
+            if base not in there and known.next_offset > max(start or 0, base) and known.size:
+                path = files.new_segment(base).path(LOG)
+                fault = f"it is missing, with the offsets {base} to {known.end_offset - 1}"
+                self._found.append(files.lost(path, fault, files.states.path))
+        if files.states.is_there:
+            return
+        orphans = {int(name[:20]) for name in names if name[:20].isdecimal() and name.endswith(SUFFIXES[1:])} - there
+        for base in sorted(orphans):
+            if bases and (start or 0) <= base < bases[-1]:
+                path = files.new_segment(base).path(LOG)
+                self._found.append(files.lost(path, "it is missing", "its indexes are there"))
+
+    def _look_at(self, segment: Segment, *, is_last: bool) -> None:
+        files, known = self._files, self._files.states.state.segments.get(segment.base_offset)
+        wrong = None if known is None else segment.contradicts(known, is_last=is_last)
+        if known is not None:
+            files.highest = files.highest.among(Highest(known.producer_id, known.coordinator_epoch))
+        if wrong is not None:
+            self._found.append(files.lost(segment.path(LOG), wrong, files.states.path))
+            segment.scan(has_gaps=True)
+            return
+        is_whole = known is not None and files.disk.size(segment.path(LOG)) == known.size
+        if is_last and not self._recorded.was_clean:
+            self._look_at_tail(segment)
+        elif known is not None and is_whole:
+            self._look_at_known(segment, known, is_last=is_last)
+        else:
+            self._scan(segment, has_gaps=files.config.is_compacted)
+            self._doubtful.append(segment.base_offset)
+
+    def _look_at_known(self, segment: Segment, known: SegmentState, *, is_last: bool) -> None:
+        """A segment of which the last batch is the one that is recorded: its indexes are, too, or are rebuilt."""
+        changed = segment.changed_indexes(known)
+        for suffix, recorded in zip(SUFFIXES[1:], known[-3:], strict=True):
+            if suffix in changed and recorded != UNKNOWN:
+                fault = "it is not what was written" if segment.exists(suffix) else "it is missing"
+                self._rebuilds(segment.path(suffix), fault, self._files.states.path)
+        if TRANSACTION_INDEX in changed:
+            self._doubtful.append(segment.base_offset)
+        if not [suffix for suffix in changed if suffix != TRANSACTION_INDEX]:
+            try:
+                segment.load() if is_last else segment.load_sealed(known)
+            except (Undecodable, OSError):
+                pass
+            else:
+                return
+        self._scan(segment, has_gaps=True)
+
+    def _scan(self, segment: Segment, *, has_gaps: bool) -> None:
+        """Know a segment that was synced whole by its batches."""
+        self._scanned[segment], fault = segment.scan(has_gaps=has_gaps)
+        self._files.highest = self._files.highest.among(segment.highest)
+        if fault is not None:
+            self._found.append(self._files.damage(segment, segment.size, fault))
+        self._unsettled.append(segment)
+
+    def _look_at_tail(self, segment: Segment) -> None:
         """The last segment after a crash: sound batches stay, what is behind them was never acknowledged.
 
         What lies below the last entry of the index that was synced is not looked at before somebody reads it.
         """
-        files, had_index = self._files, segment.exists(INDEX)
-        # Without the checkpoint of epochs only the batches tell where each begins.
-        known_below = synced_offset if self._epochs else 0
-        found, fault = segment.scan(has_gaps=files.config.is_compacted, known_below=known_below)
-        if segment.end_offset < synced_offset:
-            raise files.damaged(segment, segment.size, fault or f"it ends, and offset {synced_offset} was synced")
-        ends = [each.first_offset for each in found[1:]] + [segment.end_offset]
-        for stretch, end in zip(found, ends, strict=False):
-            wrong = self._epochs.contradicts(stretch.leader_epoch, stretch.first_offset, min(end, synced_offset))
+        files, synced, state = self._files, self._recorded.synced_offset, self._recorded.state
+        self._recovers, self._had_index = True, segment.exists(INDEX)
+        # Where nothing is recorded only the batches tell of epochs, producers and aborted transactions.
+        self._epochs.read()
+        is_known = self._epochs.entries[: len(self._epochs_recorded)] == self._epochs_recorded and bool(self._epochs)
+        known_below = synced if is_known and state is not None else 0
+        self._scanned[segment], fault = segment.scan(has_gaps=files.config.is_compacted, known_below=known_below)
+        files.highest = files.highest.among(segment.highest)
+        if segment.end_offset < synced and self._recorded.claims_records:
+            fault = fault or f"it ends at offset {segment.end_offset}"
+            behind = segment.sound_batch_behind(segment.size)
+            also = "" if behind is None else f"; a sound batch follows at byte {behind}"
+            fault = f"damaged at byte {segment.size}: {fault}{also}"
+            self._lost(segment.path(LOG), fault, f"records below offset {synced}, all on the disk")
+        if segment.base_offset < synced:
+            self._look_at_aborted(segment)
+        is_first = state is not None and state.last_base == segment.base_offset < synced
+        if state is not None and is_first and segment.size and state.first_checksum != segment.first_checksum:
+            self._found.append(
+                files.lost(segment.path(LOG), "its first batch is not the one that was there", self._recorded.source)
+            )
+
+    def _look_at_aborted(self, segment: Segment) -> None:
+        """What the last segment lists of aborted transactions that end below what was synced is what it listed."""
+        synced, state = self._recorded.synced_offset, self._recorded.state
+        listed = segment.read_aborted()[0]
+        digest = self._aborted.digest_of([each for each in listed if each.last_offset < synced])
+        if state is not None and digest == (state.aborted_count, state.aborted_checksum):
+            return
+        self._doubtful.append(segment.base_offset)
+        if state is not None:
+            path = segment.path(TRANSACTION_INDEX)
+            fault = "it is not what was written" if segment.exists(TRANSACTION_INDEX) else "it is missing"
+            self._rebuilds(path, fault, self._recorded.source)
+
+    def _look_at_snapshots(self, names: Sequence[str]) -> None:
+        """Snapshots of producers are those that were written; those that may have been replaced since are not known."""
+        files, recorded = self._files, self._files.states.state.snapshots
+        fixed_below = 1 << 63 if self._recorded.was_clean else files.held[-1].base_offset
+        for offset, seal in recorded.items():
+            path = f"{files.directory}/{file_name(offset, SNAPSHOT)}"
+            is_there = file_name(offset, SNAPSHOT) in names
+            if is_there and offset < fixed_below and checksum(files.disk.read(path)) != seal:
+                self._rebuilds(path, "it is not what was written", files.states.path)
+                self._void.append(path)
+            elif not is_there and self._recorded.was_clean and offset == files.end_offset:
+                self._rebuilds(path, "it is missing", files.states.path)
+
+    def _check_order(self) -> None:
+        files, recorded = self._files, self._recorded
+        if any(each.is_refused for each in self._found):
+            return
+        first, last, start = files.held[0], files.held[-1], recorded.start_offset
+        if start is not None and first.base_offset > start and recorded.claims_records:
+            self._lost(first.path(LOG), "no segment is before it", f"records from offset {start} on")
+        for before, segment in pairwise(files.held):
+            known = files.states.state.segments.get(before.base_offset)
+            end = before.end_offset if known is None else known.next_offset
+            has_gap = end < segment.base_offset and not (known is None and files.config.is_compacted)
+            if has_gap or max(end, before.end_offset) > segment.base_offset:
+                fault = f"it ends at offset {end}, the next one begins at {segment.base_offset}"
+                self._found.append(files.damage(before, before.size, fault))
+        if last.end_offset < recorded.synced_offset and recorded.claims_records and not self._recovers:
+            self._lost(
+                last.path(LOG), f"it ends at offset {last.end_offset}", f"records below offset {recorded.synced_offset}"
+            )
+
+    # ---------------------------------------------------------------- leader epochs
+
+    @property
+    def _epochs_recorded(self) -> tuple[tuple[int, int], ...]:
+        return self._files.states.state.leader_epochs
+
+    def _look_at_epochs(self) -> None:
+        """The checkpoint of leader epochs agrees with what is recorded, or with the batches, or it is rebuilt."""
+        files, recorded = self._files, self._epochs_recorded
+        self._epochs.read()
+        path, read = f"{files.directory}/{LEADER_EPOCHS}", self._epochs.entries
+        unknown = [each for each in files.held if each.base_offset not in files.states.state.segments]
+        is_whole = not unknown or (self._recovers and unknown == files.held[-1:])
+        if files.states.is_there and is_whole and (recorded or not self._scanned):
+            is_known = read == recorded or (self._recovers and read[: len(recorded)] == recorded)
+            if is_known and read != recorded and self._contradicted(read) and self._is_in_order():
+                is_known = False
+                last = files.held[-1]
+                self._scanned[last], _ = last.scan(has_gaps=files.config.is_compacted)
+            base = list(read if is_known else recorded)
+        else:
+            is_known, base = bool(read), list(read)
+            if self._contradicted(base) and self._is_in_order():
+                is_known, base = False, []
+        if not is_known and (files.end_offset > files.held[0].base_offset or base):
+            is_there = files.disk.exists(path)
+            # A log that was never recorded may have none: Kafka's old ones have not, and a crash may come before it.
+            was_there = recorded or (self._recorded.state is not None and self._recorded.claims_records)
+            if is_there or was_there:
+                self._rebuilds(path, "it is not what was written" if is_there else "it is missing", BATCHES)
+        self._epochs.know(base)
+        self._writes_epochs = not is_known
+        for segment, stretches in self._scanned.items():
+            self._compare_epochs(segment, stretches)
+
+    def _stretches(self) -> list[Stretch]:
+        return [each for stretches in self._scanned.values() for each in stretches]
+
+    def _is_in_order(self) -> bool:
+        return all(before.leader_epoch <= each.leader_epoch for before, each in pairwise(self._stretches()))
+
+    def _contradicted(self, base: Iterable[tuple[int, int]]) -> bool:
+        self._epochs.know(base)
+        return any(self._wrong_in(segment) is not None for segment in self._scanned)
+
+    def _wrong_in(self, segment: Segment) -> tuple[int, int] | None:
+        """The first offset of a segment that was synced and has another leader epoch than is known, with its epoch."""
+        synced = self._recorded.synced_offset if self._recovers and segment is self._files.held[-1] else 1 << 62
+        stretches = self._scanned[segment]
+        ends = [each.first_offset for each in stretches[1:]] + [segment.end_offset]
+        for stretch, end in zip(stretches, ends, strict=False):
+            wrong = self._epochs.contradicts(stretch.leader_epoch, stretch.first_offset, min(end, synced))
             if wrong is not None:
-                position, known = segment.position_of(wrong)[0], self._epochs.at(wrong)
-                raise files.damaged(segment, position, f"leader epoch {stretch.leader_epoch} where {known} is due")
-        segment.cut_file()
+                return wrong, stretch.leader_epoch
+        return None
+
+    def _compare_epochs(self, segment: Segment, stretches: list[Stretch]) -> None:
+        """Epochs that are known hold; those that begin in batches which were just read are new."""
+        is_recorded = bool(self._epochs) and not self._writes_epochs
+        wrong = self._wrong_in(segment) if is_recorded or self._epochs_recorded else None
+        if wrong is not None:
+            offset, epoch = wrong
+            position, known = segment.position_of(offset)[0], self._epochs.at(offset)
+            self._found.append(self._files.damage(segment, position, f"leader epoch {epoch} where {known} is due"))
+            return
+        if self._recovers and segment is self._files.held[-1]:
+            self._epochs.cut(segment.end_offset)
+        for stretch in stretches:
+            self._epochs.begins(stretch.leader_epoch, stretch.first_offset)
+
+    # ---------------------------------------------------------------- settling
+
+    def settle(self) -> None:
+        """Write what `look` has found to be due.
+
+        Raises:
+            StorageFailure: the disk has failed.
+        """
+        files, recorded = self._files, self._recorded
+        start = recorded.start_offset
+        with files.failing():
+            finish_swaps(files, self._reach)
+            for path in self._void:
+                files.disk.remove(path)
+            if files.held and start is not None and files.end_offset < start:
+                # A crash came between the record and the new segment of a log that was to begin there.
+                files.states.strike_off(0, 1 << 63)
+                for segment in files.held:
+                    files.remove(segment)
+                files.held = []
+            if not files.held:
+                files.held = [files.empty_segment(start or 0)]
+                files.start_offset = files.recovery_point = start or 0
+                self._epochs.know([])
+                return
+            for segment in self._unsettled:
+                files.touched |= dict.fromkeys(segment.write_indexes())
+                files.names_changed = True
+            if self._recovers:
+                self._recover(files.held[-1])
+            elif self._writes_epochs:
+                self._epochs.write()
+        first = files.held[0].base_offset
+        files.start_offset = min(max(first if start is None else start, first), files.end_offset)
+        files.recovery_point = files.end_offset
+        self._aborted.read(
+            files.end_offset if not self._recovers else recorded.synced_offset, min(self._doubtful, default=None)
+        )
+        if self._recovers or self._writes_epochs or self._unsettled:
+            files.flush()
+
+    def _recover(self, segment: Segment) -> None:
+        """The torn tail is cut, and what lies below it is indexed."""
+        files, path = self._files, segment.path(LOG)
+        torn = files.disk.size(path) - segment.size if segment.exists(LOG) else 0
+        if segment.cut_file():
+            name, end = files.disk.name(path), segment.end_offset
+            LOGGER.warning("%s: the last %d bytes, from offset %d on, are torn, and were cut", name, torn, end)
         files.touched[segment.path(LOG)] = None
-        if segment.size or had_index:
+        if segment.size or self._had_index:
             # What an index on the disk says is believed by the next start: nothing of the tail may be left in it.
             files.touched |= dict.fromkeys(segment.write_indexes())
         files.names_changed = True
-        self._epochs.cut(segment.end_offset)
-        for stretch in found:
-            self._epochs.begins(stretch.leader_epoch, stretch.first_offset)
         self._epochs.write()
-        files.flush()
-
-    def _check_order(self) -> None:
-        for before, segment in zip(self._files.held, self._files.held[1:], strict=False):
-            in_order = before.end_offset <= segment.base_offset
-            if not in_order or (before.end_offset < segment.base_offset and not self._files.config.is_compacted):
-                raise self._files.damaged(
-                    before,
-                    before.size,
-                    f"it ends at offset {before.end_offset}, the next one begins at {segment.base_offset}",
-                )

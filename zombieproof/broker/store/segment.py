@@ -11,8 +11,9 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.known_logs import UNKNOWN, SegmentState, checksum
 from zombieproof.broker.store.segment_indexes import INDEX, TIME_INDEX, SegmentIndexes
-from zombieproof.formats.batches import Batch, DataHeader
+from zombieproof.formats.batches import Batch, DataHeader, TransactionValue
 from zombieproof.formats.encoding import read_batch, view_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.record_batch import (
@@ -25,6 +26,7 @@ from zombieproof.formats.record_batch import (
     sound_header_at,
 )
 from zombieproof.formats.segments import PartKind, parts_of
+from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.formats.transaction_index import ENTRY, IndexEntry, read_index, write_index
 from zombieproof.model.vocabulary import NONE
 
@@ -47,6 +49,26 @@ class Stretch(NamedTuple):
     first_offset: int
 
 
+class Highest(NamedTuple):
+    """The highest producer id and the highest coordinator epoch that some batches name."""
+
+    producer_id: int = NONE
+    coordinator_epoch: int = NONE
+
+    def among(self, other: "Highest") -> "Highest":
+        """The highest of both."""
+        return Highest(*map(max, self, other))
+
+
+def highest_in(batch: Batch, topic: str) -> Highest:
+    """What a batch of `topic` names: its producer, the coordinator of its marker, the producers of transactions."""
+    producer_id, epoch = batch.producer_id, NONE if batch.marker is None else batch.marker.coordinator_epoch
+    for record in batch.records if topic == TRANSACTION_STATE else ():
+        if isinstance(record.value, TransactionValue):
+            producer_id = max(producer_id, record.value.producer_id, record.value.next_producer_id)
+    return Highest(producer_id, epoch)
+
+
 class Segment:
     """A segment that begins at `base_offset`; an empty one has no files yet.
 
@@ -56,9 +78,9 @@ class Segment:
 
     def __init__(self, disk: Disk, directory: str, base_offset: int, topic: str, index_interval_bytes: int) -> None:
         self.base_offset = self.end_offset = base_offset
-        self.size = self.aborted_size = 0
+        self.size = self.aborted_size = self.last_position = self.first_checksum = 0
         self.mark = ""
-        self._looked_at = 0, 0
+        self._looked_at, self.highest = (0, 0), Highest()
         self.first_timestamp_ms = NONE
         self._disk, self.directory, self._topic = disk, directory, topic
         self._indexes = SegmentIndexes(disk, self.path, base_offset, index_interval_bytes)
@@ -86,12 +108,15 @@ class Segment:
     def append(self, data: bytes, last_offset: int, max_timestamp_ms: int) -> None:
         """Put a batch at the end: its bytes, its last offset, and its latest timestamp."""
         self._disk.write(self.path(LOG), self.size, data)
+        if self.size == 0:
+            self.first_checksum = checksum(data[: HEADER.size])
         self._note(len(data), last_offset, max_timestamp_ms)
 
     def _note(self, size: int, last_offset: int, max_timestamp_ms: int) -> None:
         if self.first_timestamp_ms == NONE:
             self.first_timestamp_ms = max_timestamp_ms
         self._indexes.note(self.size, size, last_offset, max_timestamp_ms)
+        self.last_position = self.size
         self.size += size
         self.end_offset = last_offset + 1
 
@@ -158,17 +183,25 @@ class Segment:
                 yield tuple.__new__(DataHeader, header)
 
     def _batches_from(self, from_offset: int) -> Iterator[tuple[BatchHeader, memoryview, int, int]]:
-        """As `_batches`, those that reach an offset or go beyond; each is where it should be."""
+        """As `_batches`, those that reach an offset or go beyond; each is where it should be.
+
+        No checksum covers a base offset: a batch is given when the one behind it is where this one says.
+        """
         floor, expected = self._indexes.floor(from_offset), self.base_offset
         start = 0 if floor is None else floor.position
+        before: tuple[BatchHeader, memoryview, int, int] | None = None
         for found in self._batches(start):
             header, position = found[0], found[3]
             first, last = header.base_offset, header.base_offset + header.last_offset_delta
-            if not expected <= first <= last or (floor is not None and position == start and last != floor.offset):
+            is_entry = floor is not None and position == start
+            if not expected <= first <= last < self.end_offset or (is_entry and floor and last != floor.offset):
                 raise Undecodable(f"a batch of the offsets {first} to {last} where {expected} is due", position)
             expected = last + 1
-            if last >= from_offset:
-                yield found
+            if before is not None:
+                yield before
+            before = found if last >= from_offset else None
+        if before is not None:
+            yield before
 
     def position_of(self, offset: int) -> tuple[int, int]:
         """Where the first batch begins that reaches `offset` or goes beyond, and the offset behind the one before."""
@@ -222,6 +255,43 @@ class Segment:
             last = entry.last_offset
         return entries, fault
 
+    # ---------------------------------------------------------------- what is recorded of it
+
+    def state(self, next_offset: int, highest: Highest) -> SegmentState:
+        """What is to be recorded of it: its batches, its indexes as they are on the disk, and `highest` up to here."""
+        return SegmentState(
+            self.base_offset,
+            self.end_offset,
+            next_offset,
+            self.size,
+            self.last_position,
+            self.first_checksum,
+            checksum(self._disk.read(self.path(LOG), self.last_position, HEADER.size)) if self.size else 0,
+            *highest,
+            *map(self._checksum_of, SUFFIXES[1:]),
+        )
+
+    def _checksum_of(self, suffix: str) -> int:
+        return checksum(self._disk.read(self.path(suffix))) if self.exists(suffix) else UNKNOWN
+
+    def contradicts(self, known: SegmentState, *, is_last: bool) -> str | None:
+        """Why its file is not the one of which this is recorded; None: it is. The last segment may be longer."""
+        size = self._disk.size(self.path(LOG))
+        first = self._disk.read(self.path(LOG), 0, HEADER.size)
+        if known.size and size and checksum(first) != known.first_checksum:
+            return "its first batch is not the one that was there"
+        if size < known.size or (size > known.size and not is_last):
+            return f"it has {size} bytes, and had {known.size}"
+        header = self._disk.read(self.path(LOG), known.last_position, HEADER.size)
+        if known.size and checksum(header) != known.last_checksum:
+            return f"its batch at byte {known.last_position} is not the one that was there"
+        return None
+
+    def changed_indexes(self, known: SegmentState) -> list[str]:
+        """The names of its indexes that are not as recorded: missing, or with other bytes."""
+        recorded = zip(SUFFIXES[1:], known[-3:], strict=True)
+        return [suffix for suffix, found in recorded if found == UNKNOWN or self._checksum_of(suffix) != found]
+
     # ---------------------------------------------------------------- opening
 
     def load(self) -> None:
@@ -242,16 +312,28 @@ class Segment:
             is_entry = last is not None and position == start
             if last is not None and is_entry and end != last.offset:
                 raise Undecodable(f"the index says offset {last.offset}, the batch {end}", position)
-            self.end_offset = end + 1
+            self.end_offset, self.last_position = end + 1, position
             self._indexes.passed(header.size, is_entry=is_entry)
+
+    def load_sealed(self, known: SegmentState) -> None:
+        """Know a segment by its indexes and by what is recorded of it; it is not written to any more.
+
+        Raises:
+            Undecodable: an index is not in order.
+        """
+        self._forget()
+        self._indexes.read()
+        self.size, self.end_offset, self.last_position = known.size, known.end_offset, known.last_position
+        self._note_first()
 
     def _note_first(self) -> None:
         data = self._disk.read(self.path(LOG), 0, HEADER.size)
         if len(data) == HEADER.size:
             self.first_timestamp_ms = header_at(data, 0).max_timestamp_ms
+            self.first_checksum = checksum(data)
 
     def scan(self, *, has_gaps: bool, known_below: int = 0) -> tuple[list[Stretch], str | None]:
-        """Know the segment by its batches alone, up to the first that is not sound.
+        """Know the segment by its batches alone, up to the first that is not sound; `highest` is what they name.
 
         Args:
             has_gaps: offsets may be missing, because the log is compacted.
@@ -269,6 +351,13 @@ class Segment:
             for header, data, at, _ in self._batches(start, whole):
                 if header.magic != MAGIC or not is_sound(header, data, at):
                     sound_header_at(data, at)
+                if header.is_control or self._topic == TRANSACTION_STATE:
+                    # A record of a kind that nobody knows yet names nothing; whoever reads it says so.
+                    with suppress(Undecodable):
+                        found_here = highest_in(view_batch(data, at, self._topic), self._topic)
+                        self.highest = self.highest.among(found_here)
+                elif header.producer_id > self.highest.producer_id:
+                    self.highest = self.highest._replace(producer_id=header.producer_id)
                 first, end = header.base_offset, header.base_offset + header.last_offset_delta + 1
                 if first != expected and (first < expected or not has_gaps):
                     fault = f"a batch at offset {first} where {expected} is due"
@@ -280,6 +369,8 @@ class Segment:
         except Undecodable as error:
             fault = str(error)
         self._looked_at = start, self.size
+        if self.size and start == 0:
+            self._note_first()
         return found, fault
 
     def _believed(self, below: int) -> tuple[int, int]:
@@ -322,6 +413,8 @@ class Segment:
 
     def _forget(self) -> None:
         self.end_offset, self.size, self._looked_at = self.base_offset, 0, (0, 0)
+        self.last_position = self.first_checksum = 0
+        self.highest = Highest()
         self.first_timestamp_ms = NONE
         self._indexes.forget()
 

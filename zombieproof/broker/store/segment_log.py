@@ -14,20 +14,25 @@ from typing import TypeVar
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
+from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.aborted_files import AbortedFiles
 from zombieproof.broker.store.cleaner import Compacted, Plan
 from zombieproof.broker.store.compaction import compact
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.known_logs import UNKNOWN, LogState, SegmentState
 from zombieproof.broker.store.leader_epochs import LeaderEpochs
 from zombieproof.broker.store.log_files import LogFiles
-from zombieproof.broker.store.log_loader import LogLoader
-from zombieproof.broker.store.segment import LOG, Segment
+from zombieproof.broker.store.log_loader import LogLoader, Recorded
+from zombieproof.broker.store.segment import LOG, Segment, highest_in
+from zombieproof.broker.store.segment_indexes import INDEX
 from zombieproof.formats.batches import Batch, DataHeader
 from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
 
+MOST_OFFSETS = 0x7FFFFFFF
+"""So far from its base the offsets of a segment may go."""
 RECENT_BYTES = 1 << 16
 """So many bytes of the newest batches are kept in memory: who reads at the end of a log reads no file."""
 
@@ -64,6 +69,7 @@ class SegmentLog(LogFiles):
         self._recent_bytes = 0
         self._encoded: tuple[Batch, bytes] | None = None
         self._epochs, self._aborted = LeaderEpochs(self), AbortedFiles(self)
+        self.loader = LogLoader(self, self._epochs, self._aborted)
         self.cleaned_offset: int | None = None
 
     @property
@@ -79,6 +85,8 @@ class SegmentLog(LogFiles):
         Raises:
             Damaged: a batch cannot be read.
         """
+        if self.offline is not None:
+            raise self.offline
         if self._recent and from_offset >= self._recent[0][0].base_offset:
             return iter([batch for batch, _ in self._recent if batch.last_offset >= from_offset])
         return self._read(from_offset, Segment.read)
@@ -97,11 +105,13 @@ class SegmentLog(LogFiles):
                         raise Undecodable(f"leader epoch {batch.leader_epoch} where {known} is due", position)
                     yield batch
             except Undecodable as fault:
-                raise self.damaged(segment, fault.position, str(fault)) from fault
+                raise self.take_damage(self.damaged(segment, fault.position, str(fault))) from fault
+            except OSError as error:
+                raise self.take_damage(self.unreadable(error)) from error
 
     def extend_indexes(self) -> None:
         """Write what was added to the indexes of the last segment; where the disk does not take it nothing is lost."""
-        if self.failure is None and self.held[-1].size:
+        if self.failure is None and self.offline is None and self.held[-1].size:
             with suppress(OSError):
                 self.held[-1].extend_indexes()
 
@@ -126,6 +136,7 @@ class SegmentLog(LogFiles):
             segment.append(data, batch.last_offset, batch.timestamp_ms)
         self.touched[segment.path(LOG)] = None
         self._encoded = None
+        self.highest = self.highest.among(highest_in(batch, self.topic))
         self._remember(batch, len(data))
         self._is_dirty(self)
         return batch
@@ -138,7 +149,7 @@ class SegmentLog(LogFiles):
         return (
             active.size + len(self._encode(batch)) > self.config.segment_bytes
             or now_ms - active.first_timestamp_ms >= self.config.longest_segment_ms
-            or self.end_offset + batch.last_offset_delta - active.base_offset > 0x7FFFFFFF
+            or self.end_offset + batch.last_offset_delta - active.base_offset > MOST_OFFSETS
         )
 
     def _encode(self, batch: Batch) -> bytes:
@@ -160,16 +171,36 @@ class SegmentLog(LogFiles):
             self.names_changed = True
         self.flush()
         with self.failing():
+            self._record(sealed=len(self.held))
             self.held.append(self.empty_segment(self.end_offset))
+
+    def _record(self, *, sealed: int, anew_from: int | None = None) -> None:
+        """Enter the first `sealed` segments into the folder's record; those from an offset on as they are now."""
+        known, entries = self.states.state.segments, list[SegmentState]()
+        for place, segment in enumerate(self.held[:sealed]):
+            behind = self.held[place + 1].base_offset if place + 1 < len(self.held) else self.end_offset
+            entry, is_last = known.get(segment.base_offset), place + 1 == len(self.held)
+            is_changed = is_last or (anew_from is not None and segment.base_offset >= anew_from)
+            if entry is None or is_changed or UNKNOWN in entry[-3:]:
+                entry = segment.state(behind, self.highest)
+            entries.append(entry)
+        self.names_changed |= self.states.write(entries, self.leader_epochs, self.states.snapshots())
 
     def _active(self, offset: int) -> Segment:
         segment = self.held[-1]
-        if segment.size == 0 and segment.base_offset != offset:
+        if segment.size == 0 and segment.base_offset != offset and not self.config.is_compacted:
             self.remove(segment)
+            self._move_end(offset)
             segment = self.held[-1] = self.empty_segment(offset)
         if segment.size == 0:
             self.names_changed = True
         return segment
+
+    def _move_end(self, offset: int) -> None:
+        """The segment behind the last sealed one begins at another offset than its end."""
+        entry = self.states.state.segments.get(self.held[-2].base_offset) if len(self.held) > 1 else None
+        if entry is not None:
+            self.states.strike_off(entry.base_offset, entry.base_offset + 1, entry._replace(next_offset=offset))
 
     def _remember(self, batch: Batch, size: int) -> None:
         self._recent.append((batch, size))
@@ -179,10 +210,16 @@ class SegmentLog(LogFiles):
 
     def close(self) -> None:
         """Seal nothing, but leave both indexes of the last segment and everything else on the disk."""
-        if self.held and self.held[-1].size:
+        if not self.held:
+            return
+        last = self.held[-1]
+        if last.size or not last.exists(INDEX):
             with self.failing():
-                self.touched |= dict.fromkeys(self.held[-1].write_indexes())
+                self.touched |= dict.fromkeys(last.write_indexes())
                 self.names_changed = True
+        self.flush()
+        with self.failing():
+            self._record(sealed=len(self.held) if last.size else len(self.held) - 1)
         self.flush()
 
     def move_to(self, directory: str) -> None:
@@ -213,7 +250,10 @@ class SegmentLog(LogFiles):
 
     def index_aborted_anew(self, entries: Iterable[AbortedTransaction]) -> None:
         """The aborted transactions from `fold_from` on, as the batches tell them."""
+        first = self._aborted.first_doubtful
         self._aborted.index_anew(entries)
+        with self.failing():
+            self._record(sealed=len(self.held) - 1, anew_from=first)
 
     # ---------------------------------------------------------------- cutting
 
@@ -221,11 +261,16 @@ class SegmentLog(LogFiles):
         """Drop every batch at or behind `end_offset`."""
         if end_offset >= self.end_offset:
             return
+        self.recovery_point = min(self.recovery_point, end_offset)
         with self.failing():
+            self._withdraw(end_offset)
             while self.held and self.held[-1].base_offset >= end_offset and len(self.held) > 1:
                 self.remove(self.held.pop())
             if self.held and self.held[-1].size:
-                self.held[-1].cut(end_offset)
+                try:
+                    self.held[-1].cut(end_offset)
+                except Undecodable as fault:
+                    raise self.take_damage(self.damaged(self.held[-1], fault.position, str(fault))) from fault
                 self.touched |= dict.fromkeys((self.held[-1].path(LOG), *self.held[-1].write_indexes()))
             self._epochs.cut(self.end_offset)
             self._epochs.write()
@@ -236,16 +281,25 @@ class SegmentLog(LogFiles):
             self.cleaned_offset = min(self.cleaned_offset, self.held[-1].base_offset)
         self.flush()
 
+    def _withdraw(self, end_offset: int) -> None:
+        """Nothing is recorded of batches that reach `end_offset`: they are dropped next."""
+        kept = [each for each in self.states.state.segments.values() if each.next_offset <= end_offset]
+        epochs = tuple(each for each in self.leader_epochs if each[1] < end_offset)
+        if self.states.write(kept, epochs):
+            self.disk.sync_directory(self.directory)
+        self._keep_start()
+
     def restart_at(self, offset: int) -> None:
         """Drop everything; the next record gets `offset`."""
+        self.start_offset = self.recovery_point = offset
         with self.failing():
+            self._withdraw(0)
             for segment in self.held:
                 self.remove(segment)
             self.held, self._aborted.entries = [self.empty_segment(offset)], []
             self._epochs.cut(0)
             self._epochs.write()
         self._forget_recent()
-        self.start_offset = self.recovery_point = offset
         self.cleaned_offset = None
         self.flush()
 
@@ -261,6 +315,8 @@ class SegmentLog(LogFiles):
             return
         self.start_offset = offset
         with self.failing():
+            if len(self.held) > 1 and self.held[1].base_offset <= offset:
+                self._keep_start()
             while len(self.held) > 1 and self.held[1].base_offset <= offset:
                 self.delete(self.held.pop(0))
             oldest = self.held[0].base_offset if self.held else offset
@@ -284,7 +340,10 @@ class SegmentLog(LogFiles):
             Damaged: a batch cannot be read.
         """
         with self.failing():
-            done = compact(self, self._aborted, plan)
+            try:
+                done = compact(self, self._aborted, plan)
+            except Damaged as damage:
+                raise self.take_damage(damage) from damage
         self._forget_recent()
         self.cleaned_offset = plan.end_offset
         return done
@@ -318,6 +377,15 @@ class SegmentLog(LogFiles):
             was_clean: the log was closed in order.
 
         Raises:
-            Damaged: something below `synced_offset`, or in a sealed segment, cannot be read.
+            Damaged: something below `synced_offset`, or in a sealed segment, cannot be read; nothing is held then.
         """
-        LogLoader(self, self._epochs, self._aborted).open(start_offset, synced_offset, was_clean=was_clean)
+        self.loader.open(Recorded(start_offset, synced_offset, was_clean))
+
+    @property
+    def state(self) -> LogState:
+        """What is to be recorded of the log."""
+        digest = self._aborted.digest(self.held[-1].base_offset, self.recovery_point) if self.held else (0, 0)
+        folder = self.states.state
+        first = (self.held[-1].base_offset, self.held[-1].first_checksum) if self.held else (0, 0)
+        offsets = self.start_offset, self.recovery_point
+        return LogState(folder.topic_id, *offsets, *self.highest, *digest, *first, folder.sequence)

@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 from zombieproof.broker.partition.log import StorageFailure
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.known_logs import SNAPSHOT
 from zombieproof.broker.store.segment import file_name
-
-SNAPSHOT = ".snapshot"
 
 
 class SnapshotFiles:
@@ -41,13 +40,19 @@ class SnapshotFiles:
 
     def read(self, offset: int) -> bytes | None:
         """What is kept for `offset`, or None."""
-        return self._disk.read(self._path(offset)) if self._disk.exists(self._path(offset)) else None
+        try:
+            return self._disk.read(self._path(offset)) if self._disk.exists(self._path(offset)) else None
+        except OSError:
+            return b""  # As one that is damaged: an older one is read, or the log.
 
     def delete(self, offset: int) -> bool:
         """Remove the file; False if there was none."""
         if not self._disk.exists(self._path(offset)):
             return False
-        self._disk.remove(self._path(offset))
+        try:
+            self._disk.remove(self._path(offset))
+        except OSError as error:
+            raise self._fail(error) from error
         return True
 
     def _path(self, offset: int) -> str:

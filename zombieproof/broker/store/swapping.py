@@ -32,6 +32,8 @@ def swap_in(files: LogFiles, cleaned: Segment, old: Sequence[Segment]) -> None:
     sync_cleaned(files, cleaned)
     _rename(files, cleaned, SWAP)
     files.disk.sync_directory(files.directory)
+    behind = files.held[files.held.index(old[-1]) + 1].base_offset
+    files.states.strike_off(old[0].base_offset, behind, cleaned.state(behind, files.highest))
     for segment in old:
         files.delete(segment)
     _rename(files, cleaned, "")
@@ -74,7 +76,9 @@ def finish_swaps(files: LogFiles, reach: Callable[[Segment], int]) -> None:
         if name.endswith(LOG + SWAP):
             segment = files.new_segment(_offset(name))
             segment.mark = SWAP
-            _remove_replaced(files, segment.base_offset, reach(segment))
+            end = reach(segment)
+            files.states.strike_off(segment.base_offset, end)
+            _remove_replaced(files, segment.base_offset, end)
     for name in sorted(valid, key=lambda each: not each.endswith(LOG + SWAP)):
         files.disk.rename(f"{files.directory}/{name}", f"{files.directory}/{name.removesuffix(SWAP)}")
         files.names_changed = True

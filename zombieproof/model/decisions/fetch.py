@@ -129,11 +129,22 @@ def error_of_leader_epoch(said_epoch: int, present_epoch: int) -> int:
 
 
 def error_of_read(
-    exists: bool, has_replica: bool, leads: bool, needs_leader: bool, said_epoch: int = NONE, present_epoch: int = NONE
+    exists: bool,
+    has_replica: bool,
+    leads: bool,
+    needs_leader: bool,
+    said_epoch: int = NONE,
+    present_epoch: int = NONE,
+    is_offline: bool = False,
 ) -> int:
-    """Why a broker cannot answer a read of one partition (Fetch, DescribeProducers; ListOffsets needs the leader)."""
+    """Why a broker cannot answer a read of one partition (Fetch, DescribeProducers; ListOffsets needs the leader).
+
+    An offline replica (``HostedPartition.Offline``) is refused before its leader epoch is compared.
+    """
     if not exists:
         return int(Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if is_offline:
+        return int(Error.KAFKA_STORAGE_ERROR)
     if not has_replica:
         return int(Error.NOT_LEADER_OR_FOLLOWER)
     error = error_of_leader_epoch(said_epoch, present_epoch)

@@ -119,6 +119,7 @@ class ReadPlace(NamedTuple):
     `said_epoch`: that of the leader that the request means, NONE: it does not say it; `leader_epoch`: that of the one
     there is.
     `is_legal`: its topic may be called so; only DescribeProducers looks.
+    `is_offline`: its log is damaged here, and nothing of it is served.
     """
 
     exists: bool
@@ -129,6 +130,7 @@ class ReadPlace(NamedTuple):
     said_epoch: int = NONE
     leader_epoch: int = NONE
     is_legal: bool = True
+    is_offline: bool = False
 
 
 class ReadDoor(NamedTuple):
@@ -145,7 +147,13 @@ def reads(place: ReadPlace, notes: Notes) -> ReadDoor:
     error = error_of_topic_name(place.is_legal)
     if error == Error.NONE:
         error = error_of_read(
-            place.exists, place.has_replica, place.leads, place.needs_leader, place.said_epoch, place.leader_epoch
+            place.exists,
+            place.has_replica,
+            place.leads,
+            place.needs_leader,
+            place.said_epoch,
+            place.leader_epoch,
+            place.is_offline,
         )
     note(notes, Decision.FETCH, Row.NO_ROW, error)
     return ReadDoor(error, not place.exists)

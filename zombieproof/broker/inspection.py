@@ -1,0 +1,257 @@
+"""Inspection of a data directory: everything that is wrong with it, found without writing a byte.
+
+A start, ``zombieproof repair`` and the tests ask here and nowhere else. A start refuses a directory with a fault that
+loses something; it rebuilds the rest.
+
+What is compared: ``cluster.json`` with its checksum and its copy; the folders of brokers and partitions with what
+``cluster.json`` lists; each log with what is recorded of it (`store.known_logs`) or, in a directory of an earlier
+version, with Kafka's checkpoints and with itself.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from zombieproof.broker.cluster.clock import Clock, SystemClock
+from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.store.cluster_file import COPY, FILE, SavedCluster, metadata_of, read_cluster
+from zombieproof.broker.store.config import Durability, LogConfig
+from zombieproof.broker.store.discarded_folders import DISCARDED
+from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.findings import NOTHING, Finding, Repair
+from zombieproof.broker.store.log_directory import IDENTITY, LogDirectory
+from zombieproof.broker.store.segment import LOG
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.identity import TOPIC_IDENTITY, encoded, read_properties, read_topic_id
+from zombieproof.formats.topics import TopicPartition
+
+BROKER = re.compile(r"broker-(?P<node>[1-9]\d{0,8})")
+WRITTEN = "every save writes it whole"
+PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<number>\d{1,9})")
+
+
+@dataclass(slots=True)
+class Inspection:
+    """What was found; a start continues from here if nothing is `refused`.
+
+    Attributes:
+        findings: every fault.
+        saved: what ``cluster.json`` says; None: there is none, or it cannot be read.
+        metadata: the same, as a cluster uses it.
+        logs: the logs of each broker, looked at and not opened.
+        interrupted: logs, each with its broker, that could not be looked at: first a pass of the cleaner that a crash
+            has interrupted has to be finished, which writes.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    saved: SavedCluster | None = None
+    metadata: Metadata = field(default_factory=Metadata)
+    logs: dict[int, LogDirectory] = field(default_factory=dict)
+    interrupted: list[tuple[int, TopicPartition]] = field(default_factory=list)
+
+    @property
+    def refused(self) -> list[Finding]:
+        """The faults because of which a start refuses the directory."""
+        return [each for each in self.findings if each.is_refused]
+
+    @property
+    def rebuilt(self) -> list[Finding]:
+        """The faults that a start repairs by itself."""
+        return [each for each in self.findings if not each.is_refused]
+
+
+def folder_of(node: int) -> str:
+    """The folder of a broker."""
+    return f"broker-{node}"
+
+
+def inspect(
+    disk: Disk,
+    default_config: LogConfig | None = None,
+    configs: Mapping[str, LogConfig] | None = None,
+    *,
+    clock: Clock | None = None,
+    durability: Durability = Durability.FSYNC,
+    reads_all: bool = False,
+) -> Inspection:
+    """Compare a data directory with everything that it says of itself; nothing is written.
+
+    Args:
+        disk: the data directory.
+        default_config: the settings of topics that have none of their own.
+        configs: the settings of some topics, in place of those that the directory keeps.
+        clock: the one that the logs are opened with.
+        durability: the one that the logs are opened with.
+        reads_all: every batch is read, as a repair does: a start leaves to readers what was sealed.
+    """
+    found = Inspection()
+    found.saved = _read_cluster(disk, found.findings)
+    if found.saved is None:
+        return found
+    found.metadata = metadata = metadata_of(found.saved)
+    metadata.configs |= configs or {}
+    metadata.default_config = default_config or LogConfig()
+    by_node: dict[int, list[TopicPartition]] = {node: [] for node in range(1, found.saved.nodes + 1)}
+    for partition, known in metadata.partitions.items():
+        for node in known.replicas:
+            if node not in by_node:
+                fault = f"{partition[0]}-{partition[1]} has a replica at broker {node}, of {found.saved.nodes} brokers"
+                found.findings.append(_of_cluster_file(disk, fault))
+                return found
+            by_node[node].append(partition)
+    for node, partitions in by_node.items():
+        logs = LogDirectory(disk, folder_of(node), clock or SystemClock(), durability)
+        _look_at_broker(disk, logs, node, partitions, found, reads_all=reads_all)
+    for name in disk.listed(""):
+        number = BROKER.fullmatch(name)
+        if number is not None and int(number["node"]) not in by_node and any(partitions_in(disk, name)):
+            fault = f"{FILE} has {found.saved.nodes} brokers, and this is none of their folders"
+            found.findings.append(_stray(name, fault, "all records in it, unless another broker has them too"))
+    found.findings[:] = [_with_replicas(each, found) for each in found.findings]
+    return found
+
+
+# ---------------------------------------------------------------- cluster.json
+
+
+def _read_cluster(disk: Disk, findings: list[Finding]) -> SavedCluster | None:
+    main, copy = read_cluster(disk), read_cluster(disk, COPY)
+    if main.saved is None:
+        has_logs = any(any(partitions_in(disk, name)) for name in disk.listed("") if BROKER.fullmatch(name))
+        if main.fault is not None or copy.saved is not None or has_logs:
+            findings.append(_of_cluster_file(disk, main.fault or "it is missing", is_foreign=main.is_foreign))
+        return None
+    if copy.fault is not None or (copy.saved is None and main.saved.checksum is not None):
+        findings.append(Finding(COPY, copy.fault or "it is missing", f"{FILE} is sound", "write it again"))
+    is_same = copy.saved is not None and main.saved.cluster_id == copy.saved.cluster_id
+    if copy.saved is not None and is_same and _age(copy.saved) > _age(main.saved):
+        fault = f"it is older than its copy: version {main.saved.version}, and {copy.saved.version} was written last"
+        findings.append(Finding(FILE, fault, COPY, "continue with the copy"))
+        return copy.saved
+    return main.saved
+
+
+def _age(saved: SavedCluster) -> tuple[int, int]:
+    return saved.version, saved.next_producer_id
+
+
+def _of_cluster_file(disk: Disk, fault: str, *, is_foreign: bool = False) -> Finding:
+    """``cluster.json`` is missing or cannot be read."""
+    if is_foreign:
+        return Finding(FILE, fault, WRITTEN, "open it with the version that wrote it", repair=Repair.NONE)
+    if read_cluster(disk, COPY).saved is not None:
+        return Finding(FILE, fault, WRITTEN, f"restore it from {COPY}", NOTHING, Repair.CLUSTER_FILE)
+    return Finding(
+        FILE,
+        fault,
+        WRITTEN,
+        "rebuild it from the folders of brokers and partitions",
+        "the settings of topics, and replicas that are not in sync count as in sync if their logs are as long",
+        Repair.CLUSTER_FILE,
+    )
+
+
+# ---------------------------------------------------------------- brokers and their folders
+
+
+def _look_at_broker(
+    disk: Disk,
+    logs: LogDirectory,
+    node: int,
+    partitions: list[TopicPartition],
+    found: Inspection,
+    *,
+    reads_all: bool,
+) -> None:
+    folder, metadata = folder_of(node), found.metadata
+    if partitions and not disk.exists(f"{folder}/{IDENTITY}") and not any(partitions_in(disk, folder)):
+        fault = f"the folder is missing or empty, with {len(partitions)} partitions: is its disk mounted?"
+        remedy, loses = "begin empty logs", f"all records of {len(partitions)} partitions"
+        found.findings.append(Finding(folder, fault, FILE, remedy, loses, Repair.RECREATE, node))
+        return
+    found.findings += _look_at_identity(disk, node, found.saved)
+    found.logs[node] = logs
+    found.findings += logs.findings
+    for partition in partitions:
+        topic = partition[0]
+        found.findings += logs.look(
+            partition, metadata.topic_ids[topic], metadata.config_of(topic), reads_all=reads_all
+        )
+        if logs.is_interrupted(partition):
+            found.interrupted.append((node, partition))
+    deleted = {encoded(each) for each in metadata.deleted_ids}
+    for name, topic_id in partitions_in(disk, folder):
+        parts = PARTITION.fullmatch(name)
+        partition = (parts["topic"], int(parts["number"])) if parts is not None else ("", 0)
+        if partition not in partitions and topic_id not in deleted:
+            loses = "the records in the folder"
+            found.findings.append(_stray(f"{folder}/{name}", f"{FILE} knows no such partition", loses))
+
+
+def _stray(path: str, fault: str, loses: str) -> Finding:
+    return Finding(path, fault, FILE, "move the folder away", loses, Repair.SET_ASIDE)
+
+
+def partitions_in(disk: Disk, folder: str) -> Iterator[tuple[str, str]]:
+    """The folders of logs in the folder of a broker, each with the topic id that it names."""
+    for name in disk.listed(folder):
+        if name.endswith(DISCARDED) or PARTITION.fullmatch(name) is None:
+            continue
+        path, topic_id = f"{folder}/{name}/{TOPIC_IDENTITY}", ""
+        if disk.exists(path):
+            try:
+                topic_id = read_topic_id(disk.read(path))
+            except Undecodable:
+                topic_id = ""
+        elif not any(each.endswith(LOG) for each in disk.listed(f"{folder}/{name}")):
+            continue
+        yield name, topic_id
+
+
+def entries_of(cluster_id: str, node: int) -> dict[str, str]:
+    """What ``meta.properties`` says in the folder of a broker."""
+    return {"version": "1", "cluster.id": cluster_id, "node.id": str(node)}
+
+
+def _look_at_identity(disk: Disk, node: int, saved: SavedCluster | None) -> list[Finding]:
+    path = f"{folder_of(node)}/{IDENTITY}"
+    if saved is None or not disk.exists(folder_of(node)):
+        return []
+    if not disk.exists(path):
+        return [Finding(path, "it is missing", FILE, "write it again", node=node)]
+    known, meant = read_properties(disk.read(path)), entries_of(saved.cluster_id, node)
+    for name, value in meant.items():
+        if name in known and known[name] != value:
+            fault = f"{name} is {known[name]}, and {value} is meant: it is another's, or it is damaged"
+            return [Finding(path, fault, FILE, "write it again", NOTHING, Repair.IDENTIFY, node)]
+    if known != meant:
+        return [Finding(path, "it is not what was written", FILE, "write it again", node=node)]
+    return []
+
+
+# ---------------------------------------------------------------- what other replicas have
+
+
+def _with_replicas(finding: Finding, found: Inspection) -> Finding:
+    """A fault of a replica loses nothing where another one that was in sync is sound: it is fetched again."""
+    if finding.repair not in (Repair.SALVAGE, Repair.RECREATE, Repair.SET_ASIDE) or finding.node is None:
+        return finding
+    if finding.partition is not None:
+        sound = sound_replicas(finding.partition, finding.node, found)
+        if not sound:
+            return finding
+        remedy = f"move the log away, and fetch it again from broker {sound[0]}"
+        return replace(finding, remedy=remedy, loses=NOTHING, repair=Repair.REFETCH)
+    if finding.path != folder_of(finding.node):
+        return finding
+    theirs = [each for each, known in found.metadata.partitions.items() if finding.node in known.replicas]
+    alone = [f"{each[0]}-{each[1]}" for each in theirs if not sound_replicas(each, finding.node, found)]
+    remedy = "begin empty logs, and fetch from other brokers what they have"
+    return replace(finding, remedy=remedy, loses=f"all records of {', '.join(alone)}" if alone else NOTHING)
+
+
+def sound_replicas(partition: TopicPartition, but: int, found: Inspection) -> list[int]:
+    """The other nodes in sync at which nothing of a partition is refused."""
+    bad = {each.node for each in found.refused if each.partition in (None, partition)}
+    known = found.metadata.partitions.get(partition)
+    return [] if known is None else [node for node in known.in_sync if node != but and node not in bad]

@@ -1,0 +1,303 @@
+"""Repair of a data directory that a start refuses: what is lost is said first, and what is removed is kept.
+
+Theory of operation: the faults come from `inspection`, the same as at a start. Each is repaired in the way that it
+names, and the directory is inspected again, for one repair may uncover another fault: a log can be looked at only when
+``cluster.json`` can be read. Faults that a start rebuilds by itself are left to it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import uuid4, uuid5
+
+from zombieproof.broker.cluster.metadata import NOBODY, TOPIC_IDS
+from zombieproof.broker.inspection import (
+    BROKER,
+    Inspection,
+    entries_of,
+    folder_of,
+    inspect,
+    partitions_in,
+    sound_replicas,
+)
+from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.store.cluster_file import (
+    COPY,
+    FILE,
+    SavedCluster,
+    SavedPartition,
+    SavedTopic,
+    read_cluster,
+    write_cluster,
+)
+from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.findings import Finding, Repair
+from zombieproof.broker.store.known_logs import LOG_STATES, LogState, replace_file, write_log_states
+from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVERY_POINTS, LogDirectory
+from zombieproof.broker.store.log_directory import identify as write_identity
+from zombieproof.broker.store.salvage import Salvage, plan
+from zombieproof.broker.store.segment import LOG
+from zombieproof.broker.store.swapping import SWAP
+from zombieproof.formats.checkpoints import write_offsets
+from zombieproof.formats.identity import decoded, encoded, read_properties
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+
+MOST_ROUNDS = 8
+"""So often is a directory inspected again after a repair; each round repairs what the one before has uncovered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A fault, and what its repair loses, offset by offset where that is known."""
+
+    finding: Finding
+    loses: str
+
+
+@dataclass(slots=True)
+class Repairs:
+    """Repairs of one directory; what they remove goes into the folder `kept`, under its own path."""
+
+    disk: Disk
+    kept: str
+    set_aside: list[str] = field(default_factory=list)
+
+    def plan(self) -> tuple[Inspection, list[Repaired]]:
+        """What is wrong, and what the repair of each fault loses; nothing is written."""
+        found = inspect(self.disk, reads_all=True)
+        return found, [Repaired(each, self._loses(each, found)) for each in found.refused]
+
+    def apply(self) -> list[Repaired]:
+        """Repair everything because of which a start refuses the directory; returned is what was done.
+
+        Raises:
+            OSError: the disk has failed.
+        """
+        done = list[Repaired]()
+        for _ in range(MOST_ROUNDS):
+            found, due = self.plan()
+            if found.interrupted:
+                self._finish_swaps(found)
+                found, due = self.plan()
+            if not due or due[0].finding.repair is Repair.NONE:
+                break
+            repaired = set[object]()
+            for each in due:
+                subject = each.finding.partition or each.finding.path, each.finding.node
+                if subject not in repaired:
+                    self._repair(each.finding, found)
+                    repaired.add(subject)
+                done.append(each)
+        return done
+
+    def _repair(self, finding: Finding, found: Inspection) -> None:
+        acts: dict[Repair, Callable[[Finding, Inspection], None]] = {
+            Repair.CLUSTER_FILE: self._restore_cluster,
+            Repair.IDENTIFY: self._identify,
+            Repair.SET_ASIDE: self._remove,
+            Repair.REFETCH: self._refetch,
+            Repair.RECREATE: self._recreate,
+            Repair.SALVAGE: self._salvage,
+        }
+        acts[finding.repair](finding, found)
+
+    def _keep(self, path: str) -> None:
+        """Move a file or folder out of the way, into the folder of what was removed."""
+        number, kept = 0, f"{self.kept}/{path}"
+        while self.disk.exists(kept):  # A round before has moved one of this name.
+            number += 1
+            kept = f"{self.kept}/{path}.{number}"
+        self.disk.make_directory(kept.rpartition("/")[0])
+        self.disk.rename(path, kept)
+        self.disk.sync_directory(kept.rpartition("/")[0])
+        self.disk.sync_directory(path.rpartition("/")[0])
+        self.set_aside.append(path)
+
+    # ---------------------------------------------------------------- logs
+
+    def _finish_swaps(self, found: Inspection) -> None:
+        """Let the cleaner finish what a crash has interrupted; a segment of it that cannot be read is moved away."""
+        for node, partition in found.interrupted:
+            logs = found.logs[node]
+            try:
+                topic_id, config = found.metadata.topic_ids[partition[0]], found.metadata.config_of(partition[0])
+                logs.finish_swaps(partition, topic_id, config)
+            except Damaged:
+                for name in self.disk.listed(logs.folder_of(partition)):
+                    if name.endswith(SWAP):
+                        self._keep(f"{logs.folder_of(partition)}/{name}")
+
+    def _salvaged(self, finding: Finding, found: Inspection) -> Salvage:
+        logs, partition = _logs_of(finding, found), _partition_of(finding)
+        topic_id = found.metadata.topic_ids[partition[0]]
+        recorded, config = logs.recorded(partition, encoded(topic_id)), found.metadata.config_of(partition[0])
+        directory = logs.folder_of(partition)
+        return plan(self.disk, directory, recorded, encoded(topic_id), is_compacted=config.is_compacted)
+
+    def _loses(self, finding: Finding, found: Inspection) -> str:
+        """What the repair of a fault loses."""
+        if finding.repair is not Repair.SALVAGE:
+            return finding.loses
+        lost = self._salvaged(finding, found).lost
+        if not lost:
+            return "nothing that can be read"
+        ranges = ", ".join(f"{first} to {end - 1}" if end - first > 1 else f"{first}" for first, end in lost)
+        count = sum(end - first for first, end in lost)
+        text = f"{count} offsets: {ranges}"
+        about = {
+            TRANSACTION_STATE: "states of transactional ids, which are as they were before these",
+            CONSUMER_OFFSETS: "offsets of groups, which are as they were before these",
+        }
+        return f"{text} ({about.get(_partition_of(finding)[0], 'records, or ends of transactions')})"
+
+    def _salvage(self, finding: Finding, found: Inspection) -> None:
+        logs, partition = _logs_of(finding, found), _partition_of(finding)
+        state = self._salvaged(finding, found).apply(self._keep)
+        self._record(
+            logs, partition, state.start_offset, state.end_offset, sequence=state.sequence, last_base=state.last_base
+        )
+
+    def _record(
+        self,
+        logs: LogDirectory,
+        partition: TopicPartition,
+        start: int,
+        end: int,
+        *,
+        sequence: int = 0,
+        last_base: int = 0,
+    ) -> None:
+        """Let it be recorded that a log has these offsets, in the form that the directory has."""
+        states = logs.states
+        if states is None:
+            points = {**logs.recovery_points, partition: end}
+            starts = {**logs.log_starts, partition: start}
+            for name, offsets in ((RECOVERY_POINTS, points), (LOG_STARTS, starts)):
+                replace_file(self.disk, f"{logs.path}/{name}", write_offsets(offsets))
+        elif partition in states:
+            known = states[partition]
+            highest = known.producer_id, known.coordinator_epoch
+            states[partition] = LogState(known.topic_id, start, end, *highest, 0, 0, last_base, 0, sequence)
+            replace_file(self.disk, f"{logs.path}/{LOG_STATES}", write_log_states(states))
+        self.disk.sync_directory(logs.path)
+
+    def _recreate(self, finding: Finding, found: Inspection) -> None:
+        if finding.partition is None:
+            self._recreate_broker(finding, found)
+            return
+        logs, partition = _logs_of(finding, found), finding.partition
+        if self.disk.exists(logs.folder_of(partition)):
+            self._keep(logs.folder_of(partition))
+        end = logs.recorded(partition, encoded(found.metadata.topic_ids[partition[0]])).synced_offset
+        self._record(logs, partition, end, end)
+
+    def _recreate_broker(self, finding: Finding, found: Inspection) -> None:
+        if finding.node is None or found.saved is None:
+            raise ValueError(f"{finding.path} is not the folder of a broker")
+        theirs = [each for each, known in found.metadata.partitions.items() if finding.node in known.replicas]
+        for partition in theirs:
+            if sound := sound_replicas(partition, finding.node, found):
+                self._leave_to(found, partition, sound)
+        if self.disk.exists(finding.path):
+            self._keep(finding.path)
+        write_identity(self.disk, finding.path, entries_of(found.saved.cluster_id, finding.node))
+        self.disk.sync_directory(finding.path)
+
+    def _refetch(self, finding: Finding, found: Inspection) -> None:
+        logs, partition = _logs_of(finding, found), _partition_of(finding)
+        self._leave_to(found, partition, sound_replicas(partition, finding.node or 0, found))
+        if self.disk.exists(logs.folder_of(partition)):
+            self._keep(logs.folder_of(partition))
+        self._record(logs, partition, 0, 0)
+
+    def _leave_to(self, found: Inspection, partition: TopicPartition, sound: list[int]) -> None:
+        """The replicas that have the log lead it, and count as in sync; the others fetch it."""
+        saved = found.saved
+        if saved is None:
+            raise ValueError("there is no cluster to change")
+        topic = saved.topics[partition[0]]
+        known = topic.partitions[partition[1]]
+        leader = known.leader if known.leader in sound else sound[0]
+        changed = known.model_copy(update={"in_sync": tuple(sound), "leader": leader})
+        partitions = tuple(changed if each is known else each for each in topic.partitions)
+        topics = {**saved.topics, partition[0]: topic.model_copy(update={"partitions": partitions})}
+        found.saved = saved.model_copy(update={"topics": topics, "version": saved.version + 1})
+        write_cluster(self.disk, found.saved)
+
+    # ---------------------------------------------------------------- files and folders
+
+    def _remove(self, finding: Finding, found: Inspection) -> None:
+        """Move a folder away that is not of this cluster, or a checkpoint that cannot be read."""
+        if finding.partition is not None:
+            self._recreate(finding, found)
+        elif finding.path.endswith(LOG_STARTS):
+            if self.disk.exists(finding.path):
+                self._keep(finding.path)
+            logs = _logs_of(finding, found)
+            starts = dict[TopicPartition, int]()
+            for name, _ in partitions_in(self.disk, logs.path):
+                files = [each for each in self.disk.listed(f"{logs.path}/{name}") if each.endswith(LOG)]
+                topic, _, number = name.rpartition("-")
+                if files:
+                    starts[topic, int(number)] = min(int(each.removesuffix(LOG)) for each in files)
+            replace_file(self.disk, finding.path, write_offsets({each: at for each, at in starts.items() if at}))
+            self.disk.sync_directory(logs.path)
+        else:
+            self._keep(finding.path)
+
+    def _identify(self, finding: Finding, found: Inspection) -> None:
+        if finding.node is None or found.saved is None:
+            raise ValueError(f"{finding.path} is not the identity of a broker")
+        self._keep(finding.path)
+        write_identity(self.disk, folder_of(finding.node), entries_of(found.saved.cluster_id, finding.node))
+        self.disk.sync_directory(folder_of(finding.node))
+
+    # ---------------------------------------------------------------- cluster.json
+
+    def _restore_cluster(self, finding: Finding, found: Inspection) -> None:
+        if self.disk.exists(FILE):
+            self._keep(FILE)
+        saved = read_cluster(self.disk, COPY).saved
+        write_cluster(self.disk, saved if saved is not None else rebuilt_cluster(self.disk))
+
+
+def rebuilt_cluster(disk: Disk) -> SavedCluster:
+    """The cluster of which there are these folders: their topics, with Kafka's settings.
+
+    Producer ids and epochs continue above those in the logs anyway.
+    """
+    ids, nodes = list[str](), dict[int, dict[TopicPartition, str]]()
+    for name in disk.listed(""):
+        broker = BROKER.fullmatch(name)
+        if broker is None:
+            continue
+        if disk.exists(f"{name}/{IDENTITY}"):
+            ids.append(read_properties(disk.read(f"{name}/{IDENTITY}")).get("cluster.id", ""))
+        nodes[int(broker["node"])] = {
+            (each.rpartition("-")[0], int(each.rpartition("-")[2])): topic_id
+            for each, topic_id in partitions_in(disk, name)
+        }
+    known = {partition: topic_id for each in nodes.values() for partition, topic_id in each.items()}
+    topics = dict[str, SavedTopic]()
+    for topic in sorted({topic for topic, _ in known}):
+        found = sorted(number for of, number in known if of == topic)
+        named = [known[topic, number] for number in found if known[topic, number]]
+        partitions = []
+        for number in range(found[-1] + 1):
+            replicas = tuple(node for node, theirs in nodes.items() if (topic, number) in theirs) or (min(nodes),)
+            partitions.append(SavedPartition(replicas=replicas, in_sync=replicas, leader=NOBODY, leader_epoch=0))
+        topic_id = decoded(named[0]) if named else uuid5(TOPIC_IDS, topic)
+        topics[topic] = SavedTopic(id=topic_id, partitions=tuple(partitions))
+    cluster_id = max(ids, key=ids.count) if any(ids) else encoded(uuid4())
+    return SavedCluster(cluster_id=cluster_id, nodes=max(nodes), next_producer_id=0, topics=topics)
+
+
+def _logs_of(finding: Finding, found: Inspection) -> LogDirectory:
+    if finding.node is None:
+        raise ValueError(f"{finding.path} is in the folder of no broker")
+    return found.logs[finding.node]
+
+
+def _partition_of(finding: Finding) -> TopicPartition:
+    if finding.partition is None:
+        raise ValueError(f"{finding.path} is of no partition")
+    return finding.partition

@@ -1,0 +1,125 @@
+"""What becomes of a running cluster when its disk fails: reports, other leaders, and a new try every second.
+
+Theory of operation: a log that cannot be written is closed (`Log.failure`), and one that cannot be read is offline
+(`Log.offline`); the cluster continues without them (`Cluster.lost_store`). Once a second each folder with closed logs
+is written to. If that works, its logs are opened again as after a crash: what was never durable is dropped, and was
+never acknowledged. Everything else that is written (checkpoints, ``cluster.json``) is tried again later.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.data_directory import DataDirectory
+from zombieproof.broker.partition.log import StorageFailure
+
+RETRY_MS = 1_000
+"""How often a disk that has failed is tried again."""
+REPORT_MS = 10_000
+"""How often a failure that lasts is reported."""
+LOGGER = logging.getLogger("zombieproof.broker")
+
+
+@dataclass(slots=True)
+class Storage:
+    """The data directory of a running cluster.
+
+    `saved` is the version of the metadata that is on the disk.
+    """
+
+    cluster: Cluster
+    data: DataDirectory
+    saved: int = -1
+    _save_again_ms: int = 0
+    _report_ms: int | None = None
+    _untold: int = 0
+    _failed: set[int] = field(default_factory=set)
+
+    def begin(self) -> None:
+        """The cluster runs: it is saved, and from now on it continues when the disk fails.
+
+        Raises:
+            OSError: the disk fails now.
+        """
+        self.data.save()
+        self.saved, self.data.is_serving = self.cluster.metadata.version, True
+
+    # ---------------------------------------------------------------- logs
+
+    def mind_logs(self) -> bool:
+        """Act on logs that were found damaged or cannot be written any more; False: there are none."""
+        found = False
+        for node, directory in self.data.logs.items():
+            for log in directory.take_troubled():
+                partition = directory.partition_of(log)
+                if node in self.cluster.brokers and directory.logs.get(partition) is log:
+                    if log.failure is not None:
+                        self._report(str(log.failure))
+                        self._failed.add(node)
+                    self.cluster.lost_store(node, partition)
+                    found = True
+        return found
+
+    def try_again(self) -> None:
+        """Open closed logs again where the disk can be written again, or say that it still cannot."""
+        for node in sorted(self._failed):
+            directory = self.data.logs[node]
+            closed = directory.closed
+            if not closed or node not in self.cluster.brokers:
+                self._failed.discard(node)
+                continue
+            fault = directory.fault_of_writing()
+            if fault is not None:
+                if self._is_due and (refused := directory.take_refused()):
+                    self._report(f"{fault}. Logs that are closed: {len(closed)}; writes refused meanwhile: {refused}")
+                continue
+            for partition in closed:
+                store = self.data.reopen(node, partition)
+                if store is not None:
+                    self.cluster.reopened(node, partition, store)
+            if not directory.closed:
+                self._failed.discard(node)
+                self._report_ms = None
+                LOGGER.warning("%s: %d logs are written again", self.data.disk.name(directory.path), len(closed))
+
+    # ---------------------------------------------------------------- everything else
+
+    def save(self) -> bool:
+        """What the cluster knows of itself is on the disk; False: it is not, and is tried again a second later."""
+        if self.saved == self.cluster.metadata.version:
+            return True
+        now_ms = self.cluster.clock.now_ms()
+        if now_ms < self._save_again_ms <= now_ms + RETRY_MS:
+            return False
+        with self.survives():
+            version = self.cluster.metadata.version
+            self.data.save()
+            self.saved, self._save_again_ms = version, 0
+            return True
+        self._save_again_ms = now_ms + RETRY_MS
+        return False
+
+    @contextmanager
+    def survives(self) -> Iterator[None]:
+        """What is inside may fail because of the disk: that is reported, and it is done again later."""
+        try:
+            yield
+        except OSError as error:
+            self._report(f"{error.filename or self.data.disk.name('')}: {error.strerror or error}")
+        except StorageFailure as failure:
+            self._report(str(failure))
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether the last report is ten seconds old; the first failure is reported at once."""
+        now_ms = self.cluster.clock.now_ms()
+        return self._report_ms is None or not self._report_ms <= now_ms < self._report_ms + REPORT_MS
+
+    def _report(self, text: str) -> None:
+        if not self._is_due:
+            self._untold += 1
+            return
+        LOGGER.error("%s%s", text, f" (failures that were not reported: {self._untold})" if self._untold else "")
+        self._report_ms, self._untold = self.cluster.clock.now_ms(), 0

@@ -1,0 +1,247 @@
+"""What can be kept of a damaged log: every batch that is sound and in order.
+
+Theory of operation: a plan is made without writing (`plan`); it says which offsets are lost. `Salvage.apply` writes the
+segments anew that have something else in them, records what is there now, and lets the log continue behind the last
+offset that was ever given, so that no offset is given twice. Base offset and leader epoch of a batch are not covered by
+its checksum: where both neighbours say what they must be, they are corrected. Indexes are rebuilt by the next start.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.known_logs import (
+    SEGMENTS,
+    UNKNOWN,
+    FolderState,
+    LogState,
+    SegmentState,
+    checksum,
+    replace_file,
+    write_folder_state,
+)
+from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS
+from zombieproof.broker.store.log_loader import Recorded
+from zombieproof.broker.store.segment import LOG, TRANSACTION_INDEX, file_name
+from zombieproof.broker.store.segment_states import SegmentStates
+from zombieproof.formats.record_batch import HEADER, LEADER_EPOCH, LEADER_EPOCH_AT, OFFSET_AND_LENGTH
+from zombieproof.formats.segments import PartKind, parts_of
+from zombieproof.model.vocabulary import NONE
+
+
+@dataclass(slots=True)
+class _Batch:
+    """A sound batch as it will be: where it is in the file now, its size, and the two fields that may be corrected."""
+
+    position: int
+    size: int
+    base_offset: int
+    leader_epoch: int
+    delta: int
+    is_corrected: bool = False
+
+    @property
+    def end_offset(self) -> int:
+        return self.base_offset + self.delta + 1
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A segment of which batches are kept, in order; `is_whole`: its file stays as it is."""
+
+    base_offset: int
+    batches: list[_Batch]
+    is_whole: bool
+
+
+@dataclass(slots=True)
+class Salvage:
+    """The plan for one log.
+
+    Attributes:
+        lost: ranges of offsets, each the first one and the one behind the last.
+        end_offset: where the log continues.
+    """
+
+    disk: Disk
+    directory: str
+    recorded: Recorded
+    topic_id: str
+    kept: list[_Kept] = field(default_factory=list)
+    lost: list[tuple[int, int]] = field(default_factory=list)
+    end_offset: int = 0
+    start_offset: int = 0
+
+    def apply(self, set_aside: Callable[[str], None]) -> LogState:
+        """Write what is kept; `set_aside` moves a file away before another takes its place.
+
+        Returns:
+            What is to be recorded of the log.
+        """
+        disk, known = self.disk, SegmentStates(self.disk, self.directory)
+        known.read()
+        entries, bases = dict[int, SegmentState](), [each.base_offset for each in self.kept]
+        for segment, next_offset in zip(self.kept, [*bases[1:], self.end_offset], strict=False):
+            path = f"{self.directory}/{file_name(segment.base_offset, LOG)}"
+            data = disk.read(path)
+            if not segment.is_whole:
+                data = b"".join(_written(data, batch) for batch in segment.batches)
+                set_aside(path)
+                replace_file(disk, path, data)
+            entries[segment.base_offset] = self._entry(segment, data, next_offset, known)
+        tail = f"{self.directory}/{file_name(self.end_offset, LOG)}"
+        if not disk.exists(tail):
+            disk.write(tail, 0, b"")
+            disk.sync(tail)
+        entries.pop(self.end_offset, None)
+        for name in (LEADER_EPOCHS, SEGMENTS):
+            if disk.exists(f"{self.directory}/{name}"):
+                set_aside(f"{self.directory}/{name}")
+        sequence = max(known.state.sequence, 0 if self.recorded.state is None else self.recorded.state.sequence) + 1
+        state = FolderState(self.topic_id, sequence, entries)
+        replace_file(disk, f"{self.directory}/{SEGMENTS}", write_folder_state(state))
+        disk.sync_directory(self.directory)
+        before = self.recorded.state or LogState(self.topic_id, 0, 0)
+        return LogState(
+            self.topic_id,
+            self.start_offset,
+            self.end_offset,
+            before.producer_id,
+            before.coordinator_epoch,
+            last_base=self.end_offset,
+            sequence=sequence,
+        )
+
+    def _entry(self, segment: _Kept, data: bytes, next_offset: int, known: SegmentStates) -> SegmentState:
+        last = len(data) - segment.batches[-1].size if segment.batches else 0
+        was = known.state.segments.get(segment.base_offset)
+        # The list of aborted transactions says more than the batches that are left, if it is what was written.
+        path = f"{self.directory}/{file_name(segment.base_offset, TRANSACTION_INDEX)}"
+        is_listed = was is not None and self.disk.exists(path) and checksum(self.disk.read(path)) == was[-1]
+        return SegmentState(
+            segment.base_offset,
+            segment.batches[-1].end_offset if segment.batches else segment.base_offset,
+            next_offset,
+            len(data),
+            last,
+            checksum(data[: HEADER.size]) if segment.batches else 0,
+            checksum(data[last : last + HEADER.size]) if segment.batches else 0,
+            NONE if was is None else was.producer_id,
+            NONE if was is None else was.coordinator_epoch,
+            transaction_index=was[-1] if was is not None and is_listed else UNKNOWN,
+        )
+
+
+def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_compacted: bool) -> Salvage:
+    """What can be kept of the log in a folder, and what is lost."""
+    found = Salvage(disk, directory, recorded, topic_id)
+    names = [name for name in disk.listed(directory) if name.endswith(LOG) and name[:20].isdecimal()]
+    bases = sorted(int(name.removesuffix(LOG)) for name in names)
+    states = SegmentStates(disk, directory)
+    states.read(0 if recorded.state is None else recorded.state.sequence)
+    start = recorded.start_offset if recorded.start_offset is not None else (bases[0] if bases else 0)
+    expected = start
+    for base, known in states.state.segments.items():
+        if base not in bases and known.next_offset > max(start, base):
+            found.lost.append((base, known.end_offset))
+    for base, behind in zip(bases, [*bases, None][1:], strict=True):
+        was = states.state.segments.get(base)
+        data = disk.read(f"{directory}/{file_name(base, LOG)}")
+        if _is_foreign(data, base, was, recorded.state):
+            segment, holes = _Kept(base, [], is_whole=not data), [(base, base)]
+        else:
+            segment, holes = _sound_batches(data, base, behind, recorded.synced_offset)
+        found.kept.append(segment)
+        first = segment.batches[0].base_offset if segment.batches else None
+        if base > expected and not (is_compacted and base in states.state.segments and not holes):
+            found.lost.append((expected, base))
+        found.lost += holes if not is_compacted else [each for each in holes if each[0] < each[1]]
+        end = segment.batches[-1].end_offset if segment.batches else base
+        if was is not None and was.end_offset > end:
+            found.lost.append((end, was.end_offset))
+            end = was.end_offset
+        expected = max(expected, end if was is None else max(end, was.next_offset), first or 0)
+    found.end_offset = max(expected, recorded.synced_offset)
+    if recorded.synced_offset > expected:
+        found.lost.append((expected, recorded.synced_offset))
+    found.lost = list(_merged(each for each in found.lost if each[1] > start))
+    found.start_offset = max(start, bases[0]) if bases else found.end_offset
+    return found
+
+
+def _is_foreign(data: bytes, base: int, was: SegmentState | None, state: LogState | None) -> bool:
+    """Whether neither the first nor the last batch is the one that is recorded: then none belongs to this log."""
+    first = checksum(data[: HEADER.size]) if data else 0
+    if was is not None:
+        last = checksum(data[was.last_position : was.last_position + HEADER.size])
+        return bool(data) and first != was.first_checksum and last != was.last_checksum
+    return state is not None and state.last_base == base and first != state.first_checksum and _is_sound(data)
+
+
+def _is_sound(data: bytes) -> bool:
+    """Whether the first batch is sound: then it is not the recorded one with damage in it."""
+    part = next(parts_of(memoryview(data)), None)
+    return part is not None and part.kind is PartKind.BATCH
+
+
+def _sound_batches(data: bytes, base: int, behind: int | None, synced: int) -> tuple[_Kept, list[tuple[int, int]]]:
+    """The batches of a segment that are sound and in order, and the offsets of those that are not."""
+    parts = list(parts_of(memoryview(data)))
+    found = list[_Batch]()
+    for part in parts:
+        if part.kind is PartKind.BATCH and part.header is not None:
+            header = part.header
+            found.append(
+                _Batch(part.position, part.size, header.base_offset, header.leader_epoch, header.last_offset_delta)
+            )
+    _correct(found, base, synced if behind is None else behind)
+    kept, holes, end, at = list[_Batch](), list[tuple[int, int]](), base, 0
+    limit = 1 << 62 if behind is None else behind
+    for batch in found:
+        is_in_order = end <= batch.base_offset and batch.end_offset <= limit
+        if not is_in_order:
+            continue
+        if batch.position > at:
+            holes.append((end, batch.base_offset))
+        kept.append(batch)
+        end, at = batch.end_offset, batch.position + batch.size
+    if at < len(data):
+        holes.append((end, max(end, behind or end)))
+    is_whole = at == len(data) and not holes and not any(batch.is_corrected for batch in kept)
+    return _Kept(base, kept, is_whole), holes
+
+
+def _correct(batches: list[_Batch], base: int, behind: int) -> None:
+    """Let base offsets and leader epochs be what their neighbours leave no choice about."""
+    for place, batch in enumerate(batches):
+        end = batches[place - 1].end_offset if place else base
+        follows = batches[place + 1].base_offset if place + 1 < len(batches) else behind
+        if batch.base_offset != end and follows == end + batch.delta + 1:
+            batch.base_offset, batch.is_corrected = end, True
+        before = batches[place - 1].leader_epoch if place else None
+        after = batches[place + 1].leader_epoch if place + 1 < len(batches) else None
+        is_low = before is not None and batch.leader_epoch < before
+        is_high = after is not None and batch.leader_epoch > after and (before is None or before <= after)
+        if is_low or is_high:
+            batch.leader_epoch, batch.is_corrected = before if before is not None else after or 0, True
+
+
+def _written(data: bytes, batch: _Batch) -> bytes:
+    changed = bytearray(data[batch.position : batch.position + batch.size])
+    OFFSET_AND_LENGTH.pack_into(changed, 0, batch.base_offset, OFFSET_AND_LENGTH.unpack_from(changed)[1])
+    LEADER_EPOCH.pack_into(changed, LEADER_EPOCH_AT, batch.leader_epoch)
+    return bytes(changed)
+
+
+def _merged(ranges: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Ranges in order that do not touch; empty ones are left out."""
+    last: tuple[int, int] | None = None
+    for first, end in sorted(each for each in ranges if each[0] < each[1]):
+        if last is not None and first <= last[1]:
+            last = last[0], max(last[1], end)
+            continue
+        if last is not None:
+            yield last
+        last = first, end
+    if last is not None:
+        yield last

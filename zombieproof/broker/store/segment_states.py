@@ -1,0 +1,95 @@
+"""The ``segment-checkpoint`` of one log: what its folder says must be there.
+
+Theory of operation: a segment is entered when it is sealed, or when the log is closed in order. What is removed on
+purpose is struck off first, and only then removed: an entry without its segment is damage, at every moment.
+"""
+
+from collections.abc import Iterable
+
+from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.known_logs import (
+    SEGMENTS,
+    SNAPSHOT,
+    FolderState,
+    SegmentState,
+    checksum,
+    read_folder_state,
+    replace_file,
+    write_folder_state,
+)
+from zombieproof.formats.faults import Undecodable
+
+Epochs = tuple[tuple[int, int], ...]
+
+
+class SegmentStates:
+    """The entries of one log. `fault`: why the file could not be read; `is_there`: whether there is one that could."""
+
+    def __init__(self, disk: Disk, directory: str) -> None:
+        self._disk, self.directory = disk, directory
+        self.state = FolderState()
+        self.fault: str | None = None
+        self.is_there = False
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return f"{self.directory}/{SEGMENTS}"
+
+    def read(self, sequence: int = 0) -> None:
+        """Know what the file says; nothing where there is none, it cannot be read, or is older than `sequence`."""
+        self.state, self.fault, self.is_there = FolderState(), None, False
+        if not self._disk.exists(self.path):
+            return
+        try:
+            found = read_folder_state(self._disk.read(self.path))
+        except (Undecodable, ValueError) as fault:
+            self.fault = str(fault)
+            self.state.sequence = sequence
+            return
+        if found.sequence < sequence:
+            self.fault = "it is an older one"
+            self.state.sequence = sequence
+            return
+        self.state, self.is_there = found, True
+
+    def snapshots(self) -> dict[int, int]:
+        """The checksums of the snapshots that are in the folder."""
+        names = [name for name in self._disk.listed(self.directory) if name.endswith(SNAPSHOT)]
+        offsets = {int(name[:20]): name for name in names if name[:20].isdecimal()}
+        newest = max(self.state.snapshots, default=0)
+        return {
+            offset: self.state.snapshots[offset]
+            if offset in self.state.snapshots and offset < newest
+            else checksum(self._disk.read(f"{self.directory}/{name}"))
+            for offset, name in offsets.items()
+        }
+
+    def write(
+        self,
+        entries: Iterable[SegmentState],
+        leader_epochs: Epochs | None = None,
+        snapshots: dict[int, int] | None = None,
+    ) -> bool:
+        """Replace the entries, and leader epochs and snapshots if they are given; False: nothing has changed.
+
+        The file is on the disk once its folder is synced.
+        """
+        known = self.state
+        epochs = known.leader_epochs if leader_epochs is None else leader_epochs
+        seals = known.snapshots if snapshots is None else snapshots
+        changed = FolderState(
+            known.topic_id, known.sequence, {each.base_offset: each for each in entries}, epochs, seals
+        )
+        if changed == known and self.is_there:
+            return False
+        changed.sequence += 1
+        self.state, self.is_there, self.fault = changed, True, None
+        replace_file(self._disk, self.path, write_folder_state(changed))
+        return True
+
+    def strike_off(self, first: int, end: int, replaced_by: SegmentState | None = None) -> None:
+        """Forget the segments that begin in some offsets: they are removed when this has returned."""
+        left = [each for base, each in self.state.segments.items() if not first <= base < end]
+        if self.write([*left, replaced_by] if replaced_by is not None else left):
+            self._disk.sync_directory(self.directory)
