@@ -430,13 +430,13 @@ class Stage:
             self._answered(line, asked, [])
 
     def _answered(self, line: Line, asked: Asked, answers: list[Any]) -> None:
-        data = line.connection.answer(answers)
-        if data is None:
+        response = line.connection.answer(answers)
+        if response is None:
             self._end(line, "closed")
             return
         line.waits = False
         self.outcomes["answered"] += 1
-        self._learn(line.api, line.version, data)
+        self._learn(line.api, line.version, response.whole())
 
     def _end(self, line: Line, how: str) -> None:
         line.waits, line.is_over = False, True
