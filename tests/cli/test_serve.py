@@ -1,5 +1,6 @@
 """`zombieproof serve` says where it listens, answers there, and ends in order; what makes no sense is wrong usage."""
 
+import errno
 import os
 import re
 import signal
@@ -16,9 +17,13 @@ from typing import Any
 import pytest
 
 from zombieproof.broker.authorization.scram import mechanism_of
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability
+from zombieproof.broker.store.fault_disk import Fault, FaultDisk, Plan
 from zombieproof.cli.listeners import may_advertise, may_listen
-from zombieproof.cli.serve import HELP
+from zombieproof.cli.serve import HELP, _serve_until_the_end
+from zombieproof.formats.batches import Batch, Record
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
 from zombieproof.model.vocabulary import ApiKey
 from zombieproof.wire.asking import answer_in, entity_in, frame_of, request_frame
@@ -256,6 +261,44 @@ def test_what_makes_no_sense_is_wrong_usage(run: Any, arguments: tuple[str, ...]
     outcome = run("serve", *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert says in outcome.err
+
+
+def test_a_directory_of_another_number_of_brokers_is_refused(run: Any, tmp_path: Path) -> None:
+    Embedded(tmp_path / "data", nodes=2).close()
+    outcome = run("serve", "--brokers", "3", "--data", str(tmp_path / "data"))
+    assert outcome.code == 2
+    assert "the directory of a cluster of 2 brokers, not of 3: start it with 2 brokers" in outcome.err
+
+
+@pytest.mark.parametrize("fault", [Fault.ENOSPC, Fault.EIO])
+def test_a_stop_on_a_disk_that_fails_ends_with_0_and_a_line(
+    fault: Fault, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk = FaultDisk()
+    cluster = Embedded(disk=disk, topics={"t": 1}, clock=ManualClock())
+
+    def fill_up(*_: object) -> int:
+        cluster.cluster.stores[1, ("t", 0)].log.append(
+            Batch(records=(Record(b"k", b"v"),), timestamp_ms=1, leader_epoch=0)
+        )
+        disk.plan, disk.operations = Plan(1, fault, repeats=True), 1
+        return 0
+
+    monkeypatch.setattr("zombieproof.cli.serve._serve", fill_up)
+    assert _serve_until_the_end(cluster, ("127.0.0.1", None), 0, None, None) == 0
+    assert "The next start checks the logs" in capsys.readouterr().err
+
+
+def test_a_start_on_a_full_disk_names_the_file_and_the_bytes(
+    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.pwrite", refuse)
+    outcome = run("serve", "--data", str(tmp_path / "data"))
+    assert outcome.code == 2
+    assert re.search(r"cluster\.json\.tmp: No space left on device \(while writing [\d,]+ bytes\)", outcome.err)
 
 
 def test_without_its_library_it_says_what_to_install(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Damage to a stopped directory: what the next start makes of it, and what clients then read.
+"""Damage to a stopped directory: the outcome of the next start, and the data that clients then read.
 
 Each case copies a directory (stopped cleanly or killed, of one or three brokers), damages one file or folder, opens it,
 reads everything from every replica, lets clients write, and opens it again. Every outcome is one of `Outcome`; anything
@@ -108,7 +108,7 @@ class RoutedClient(Client):
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A stopped directory, an older one of the same cluster, and what is read from it."""
+    """A stopped directory, an older one of the same cluster, and its content as clients read it."""
 
     nodes: int
     is_clean: bool
@@ -177,12 +177,12 @@ def base(nodes: int, is_clean: bool) -> Base:
     return Base(nodes, is_clean, stopped, older, reading)
 
 
-# ---------------------------------------------------------------- what is read
+# ---------------------------------------------------------------- reading
 
 
 @dataclass(slots=True)
 class Reading:
-    """What clients read, by what it is about. `offline` are the partitions that every replica of refuses."""
+    """The data that clients read, by subject. `offline`: partitions that all of their brokers refuse to serve."""
 
     parts: dict[str, object] = field(default_factory=dict)
     offline: set[TopicPartition] = field(default_factory=set)
@@ -361,13 +361,13 @@ class _Notices(logging.Handler):
         self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep what a person would be told."""
+        """Keep the line."""
         self.lines.append(record.getMessage())
 
 
 @contextmanager
 def noticing() -> Iterator[list[str]]:
-    """What brokers report while this is open, instead of on stderr."""
+    """Collect the lines that brokers report, instead of printing them on stderr."""
     logger, handler = logging.getLogger("zombieproof"), _Notices()
     logger.addHandler(handler)
     propagates, logger.propagate = logger.propagate, False
@@ -379,7 +379,7 @@ def noticing() -> Iterator[list[str]]:
 
 
 def differences(expected: Reading, found: Reading) -> list[str]:
-    """What is read otherwise than before, but for what is offline."""
+    """Differences from an earlier reading; partitions that are offline do not count."""
     lines = list[str]()
     for name, part in expected.parts.items():
         now = found.parts.get(name)
@@ -494,7 +494,7 @@ def write(embedded: Embedded, offline: set[TopicPartition]) -> None:
 
 
 def _remedied(disk: FaultDisk, of: Base, said: str) -> tuple[Outcome, str]:
-    """Do what a refusal says: the directory opens, and lacks only what the repair has said that it loses."""
+    """Run the repair that a refusal names. The directory must open, and lack only the announced losses."""
     if "zombieproof repair" not in said:
         return Outcome.NO_REMEDY, said
     repaired = Repairs(disk, "repaired").apply()
@@ -518,7 +518,7 @@ def _remedied(disk: FaultDisk, of: Base, said: str) -> tuple[Outcome, str]:
 
 
 def _is_said(difference: str, expected: Reading, found: Reading, lossy: list[Repaired]) -> bool:
-    """Whether a repair has said that it loses this; no repair shows records that were not there."""
+    """Whether a repair has announced this loss; no repair shows records that were not there."""
     name = difference.partition(": ")[0]
     was, now = expected.parts[name], found.parts.get(name)
     if isinstance(was, list) and isinstance(now, list) and not {*map(repr, now[7])} <= {*map(repr, was[7])}:
@@ -528,7 +528,7 @@ def _is_said(difference: str, expected: Reading, found: Reading, lossy: list[Rep
 
 
 def _internal(partition: TopicPartition) -> TopicPartition | None:
-    """A partition of a coordinator: what it forgets shows in others, too."""
+    """A partition of a coordinator: its losses show in other partitions, too."""
     return partition if partition[0] in INTERNAL_TOPICS else None
 
 

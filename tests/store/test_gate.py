@@ -10,12 +10,14 @@ import pytest
 from tests.store import gate
 from tests.store.crashing import Reached, crash_in_recovery, crash_points
 from tests.store.damage import bit_flips
+from tests.store.damages import damages
 from tests.store.failing import disk_errors
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.group.offset_store import OffsetStore
 from zombieproof.broker.group.store import GroupStore
 from zombieproof.broker.partition.replica import Replica
+from zombieproof.broker.repairing import Repairs
 from zombieproof.broker.store import swapping
 from zombieproof.broker.store.cleaner import Pass
 from zombieproof.broker.store.fault_disk import Fate, Fault
@@ -230,6 +232,14 @@ LOSERS: dict[str, Loser] = {
     "checksums are not checked": (
         checksums_are_not_checked,
         lambda: bit_flips(0, 8191),
+    ),
+    "remedies do nothing": (
+        lambda patch: patch.setattr(Repairs, "apply", lambda _: []),
+        lambda: damages(12, 1, nodes=(1,)),
+    ),
+    "damaged logs are served": (
+        lambda patch: patch.setattr(SegmentLog, "take_damage", lambda _, damage: damage),
+        lambda: damages(12, 1, nodes=(1,)),
     ),
     "a failed sync counts": (
         lambda patch: patch.setattr(SegmentLog, "fail", lambda log, _: log.synced(log.end_offset)),

@@ -1,9 +1,9 @@
-"""What becomes of a running cluster when its disk fails: reports, other leaders, and a new try every second.
+"""A running cluster whose disk fails: reports, failover, and another attempt every second.
 
 Theory of operation: a log that cannot be written is closed (`Log.failure`), and one that cannot be read is offline
 (`Log.offline`); the cluster continues without them (`Cluster.lost_store`). Once a second each folder with closed logs
-is written to. If that works, its logs are opened again as after a crash: what was never durable is dropped, and was
-never acknowledged. Everything else that is written (checkpoints, ``cluster.json``) is tried again later.
+is written to. If that works, its logs are opened again as after a crash: batches that were never durable, and never
+acknowledged, are dropped. Checkpoints and ``cluster.json`` are written again later.
 """
 
 import logging
@@ -67,8 +67,9 @@ class Storage:
         for node in sorted(self._failed):
             directory = self.data.logs[node]
             closed = directory.closed
-            if not closed or node not in self.cluster.brokers:
+            if not closed:
                 self._failed.discard(node)
+            if not closed or node not in self.cluster.brokers:
                 continue
             fault = directory.fault_of_writing()
             if fault is not None:
@@ -87,23 +88,22 @@ class Storage:
     # ---------------------------------------------------------------- everything else
 
     def save(self) -> bool:
-        """What the cluster knows of itself is on the disk; False: it is not, and is tried again a second later."""
+        """Write ``cluster.json`` if it has changed; False: the disk refuses, and a call a second later tries again."""
         if self.saved == self.cluster.metadata.version:
             return True
         now_ms = self.cluster.clock.now_ms()
         if now_ms < self._save_again_ms <= now_ms + RETRY_MS:
             return False
+        version = self.cluster.metadata.version
         with self.survives():
-            version = self.cluster.metadata.version
             self.data.save()
-            self.saved, self._save_again_ms = version, 0
-            return True
-        self._save_again_ms = now_ms + RETRY_MS
-        return False
+            self.saved = version
+        self._save_again_ms = 0 if self.saved == version else now_ms + RETRY_MS
+        return self.saved == version
 
     @contextmanager
     def survives(self) -> Iterator[None]:
-        """What is inside may fail because of the disk: that is reported, and it is done again later."""
+        """Report a failure of the disk inside this block, and continue."""
         try:
             yield
         except OSError as error:

@@ -183,7 +183,7 @@ def _serve_until_the_end(
         with cluster:
             code = _serve(cluster, hosts, port, planned, guarded)
     except (OSError, StorageFailure) as failure:
-        if code is None or (isinstance(failure, OSError) and failure.errno not in NO_ROOM):
+        if code is None:
             raise
         Screen(sys.stderr).say(f"The next start checks the logs: they could not be closed in order. {failure}")
     return code

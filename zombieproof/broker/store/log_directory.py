@@ -378,11 +378,11 @@ class LogDirectory:
         Raises:
             OSError: the disk does not do it.
         """
-        log, path = self.logs[partition], None
-        if self.disk.exists(log.directory):
-            name, number = log.directory.rpartition("/")[2], 0
-            while self.disk.exists(path := f"{folder}/{name}{f'.{number}' if number else ''}"):
-                number += 1
+        log = self.logs[partition]
+        is_there, name, number = self.disk.exists(log.directory), log.directory.rpartition("/")[2], 0
+        while self.disk.exists(path := f"{folder}/{name}{f'.{number}' if number else ''}"):
+            number += 1
+        if is_there:
             self.disk.make_directory(folder)
             self.disk.rename(log.directory, path)
             self.disk.sync_directory(folder)
@@ -390,7 +390,7 @@ class LogDirectory:
         del self.logs[partition], self._topic_ids[partition]
         self._dirty.pop(log, None)
         self._recorded.pop(partition, None)
-        return path
+        return path if is_there else None
 
     def _looked_at(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> SegmentLog:
         """A log that is looked at only now: a new one, or one that the cleaner was interrupted in."""
