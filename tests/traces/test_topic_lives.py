@@ -97,6 +97,18 @@ def test_what_cannot_be_read_of_the_metadata_log_is_reported_and_harms_nothing(d
     assert [life.topic for life in evidence.topic_lives] == ["t", "u", "t"]
 
 
+def test_a_cluster_file_of_our_own_tells_which_topics_are_gone(tmp_path: Path, batch: Encode) -> None:
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / LOG).write_bytes(batch())
+    (tmp_path / "cluster.json").write_text('{"topics": {"t": {"partitions": [{}, {}]}}}')
+    evidence = collect([tmp_path])
+    assert [evidence.is_gone(place) for place in (("t", 1), ("t", 2), ("u", 0))] == [False, True, True]
+    (tmp_path / "cluster.json").write_text('{"topics": 1}')
+    evidence = collect([tmp_path])
+    assert not evidence.is_gone(("u", 0))
+    assert [each.reason for each in evidence.ignored] == ["it is not the cluster.json of zombieproof serve"]
+
+
 @pytest.mark.parametrize(
     ("kind", "why"), [("delete", "to delete it"), ("future", "was moving a replica"), ("stray", "no longer assigns")]
 )

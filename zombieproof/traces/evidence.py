@@ -523,7 +523,8 @@ class Evidence:
     each internal partition, in log order. `left_out` are topics of which logs are there and were not read, on request.
     `named_offsets` holds, by replica and partition, the largest offset in the name of an index beside a segment.
     `dialects` holds what the files are written in, and which files. `agreements` holds pairs of folders of which one
-    repeats a log of the other.
+    repeats a log of the other. `present_topics` are all topics of the cluster and how many partitions each has, where a
+    ``cluster.json`` was given.
     """
 
     files: list[str] = field(default_factory=list)
@@ -542,6 +543,7 @@ class Evidence:
     disks: list[DiskIdentity] = field(default_factory=list)
     topic_identities: list[TopicIdentity] = field(default_factory=list)
     topic_lives: list[TopicLife] = field(default_factory=list)
+    present_topics: dict[str, int] | None = None
     epoch_starts: list[EpochStart] = field(default_factory=list)
     hosted: list[Hosted] = field(default_factory=list)
     named_offsets: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
@@ -585,6 +587,8 @@ class Evidence:
 
     def is_gone(self, place: TopicPartition) -> bool:
         """Whether the topic is deleted, or the one that has its name at present has no such partition."""
+        if self.present_topics is not None:
+            return place[1] >= self.present_topics.get(place[0], 0)
         life = self.life_of(place[0])
         if life is None:
             return False

@@ -51,7 +51,12 @@ from zombieproof.traces.readers.recognise import Kind, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
-from zombieproof.traces.readers.topic_lives import add_calls, earlier_topics, read_topic_lives
+from zombieproof.traces.readers.topic_lives import (
+    add_calls,
+    earlier_topics,
+    read_present_topics,
+    read_topic_lives,
+)
 from zombieproof.traces.watching import Meter, Stage, Watch
 
 Item = TypeVar("Item")
@@ -161,6 +166,7 @@ class _Collector:
             Kind.TOPIC_IDENTITY: self._topic,
             Kind.LEADER_EPOCHS: self._leader_epochs,
             Kind.CLUSTER_METADATA: self._cluster_metadata,
+            Kind.CLUSTER_FILE: self._cluster_file,
         }
 
     def has_met(self, path: Path) -> bool:
@@ -346,6 +352,13 @@ class _Collector:
         if epochs:
             first = min(offset for _, offset in epochs)
             self.evidence.epoch_starts.append(EpochStart(str(Path(file).parent), first))
+
+    def _cluster_file(self, data: memoryview, file: str) -> None:
+        try:
+            self.evidence.present_topics = read_present_topics(data)
+        except Undecodable as fault:
+            self.evidence.files.remove(file)
+            self.evidence.ignored.append(Ignored(file, str(fault)))
 
     def _cluster_metadata(self, data: memoryview, file: str) -> None:
         fault = read_topic_lives(data, file, self.evidence.topic_lives)

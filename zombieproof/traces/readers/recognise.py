@@ -40,6 +40,7 @@ class Kind(Enum):
     TOPIC_IDENTITY = auto()
     LEADER_EPOCHS = auto()
     CLUSTER_METADATA = auto()
+    CLUSTER_FILE = auto()
 
 
 KINDS = {"log": Kind.SEGMENT, "snapshot": Kind.SNAPSHOT, "txnindex": Kind.TRANSACTION_INDEX}
@@ -61,6 +62,7 @@ BESIDE_LOGS = {
     "leader-epoch-checkpoint": Kind.LEADER_EPOCHS,
     "cleaner-offset-checkpoint": Kind.CLEANER_CHECKPOINT,
     "log-start-offset-checkpoint": Kind.LOG_START_CHECKPOINT,
+    "cluster.json": Kind.CLUSTER_FILE,
 }
 
 

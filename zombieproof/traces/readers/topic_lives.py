@@ -3,30 +3,69 @@
 Nothing in a partition's log or in ``__transaction_state`` tells a topic from a later one of the same name.
 """
 
+import json
+import re
+import struct
 from collections.abc import Mapping
 
 from zombieproof.formats.cluster_metadata import PartitionCreated, TopicCreated, TopicRemoved, read_topic_record
 from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.record_batch import LOG_OVERHEAD
 from zombieproof.traces.evidence import Evidence, TopicLife
-from zombieproof.traces.readers.segments import Keep, read_segment
+from zombieproof.traces.readers.segments import read_header, read_payload
 
 CREATE, DELETE = "create topic", "delete topic"
 
 
+TELLS = re.compile(rb"\x01[\x02\x03\x09]")
+"""Stands in every batch with a record that is read here: the frame version and the API key of its value.
+
+The log holds a batch each half second that tells nothing: those are passed over without being decoded.
+"""
+LENGTH = struct.Struct(">i")
+SMALLEST = 61
+
+
 def read_topic_lives(data: memoryview, file: str, lives: list[TopicLife]) -> str:
     """Add what a segment of the metadata log tells to `lives`; return why a part of it was not read ("": all was)."""
-    content = read_segment(data, file, Keep.ALL)
     known = {life.topic_id: life for life in lives if life.topic_id}
-    unread = f"what stands at byte {content.damage[0].position} cannot be read" if content.damage else ""
-    for batch in content.batches:
-        for record in batch.records or () if not batch.is_control else ():
-            try:
-                found = read_topic_record(record.value) if record.value else None
-            except Undecodable as fault:
-                unread = unread or f"the record at offset {record.offset} cannot be read: {fault}"
-                continue
-            _take(found, record.timestamp_ms, file, lives, known)
+    at, unread = 0, ""
+    while at + SMALLEST <= len(data):
+        size = LOG_OVERHEAD + LENGTH.unpack_from(data, at + 8)[0]
+        if size < SMALLEST or at + size > len(data):
+            break
+        if TELLS.search(data, at + SMALLEST, at + size):
+            unread = unread or _read_batch(data, at, file, lives, known)
+        at += size
+    if any(data[at:]):
+        unread = unread or f"what stands at byte {at} cannot be read"
     return unread and f"a part of the cluster's metadata log: {unread}"
+
+
+def _read_batch(data: memoryview, at: int, file: str, lives: list[TopicLife], known: dict[str, TopicLife]) -> str:
+    """Take in the records of a batch; return why it was not read ("": it was)."""
+    batch = read_header(data, at, file)
+    if not batch.is_valid:
+        return f"the batch at byte {at} does not match its CRC"
+    try:
+        for record in () if batch.is_control else read_payload(data, batch):
+            _take(read_topic_record(record.value) if record.value else None, record.timestamp_ms, file, lives, known)
+    except Undecodable as fault:
+        return f"a record at byte {at} cannot be read: {fault}"
+    return ""
+
+
+def read_present_topics(data: memoryview) -> dict[str, int]:
+    """The topics in a ``cluster.json`` of `zombieproof serve --data`, and how many partitions each has.
+
+    Raises:
+        Undecodable: it is something else.
+    """
+    try:
+        topics = json.loads(bytes(data))["topics"]
+        return {str(topic): len(known["partitions"]) for topic, known in topics.items()}
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as fault:
+        raise Undecodable("it is not the cluster.json of zombieproof serve") from fault
 
 
 def _take(
