@@ -36,6 +36,9 @@ What the evidence names and does not hold (a partition that a transaction lists,
 producer, the rest of a cut log) is not judged: it is named, with what to fetch, and the exit code is 3 unless
 --allow-gaps accepts it.
 
+If topics were deleted, give a broker's whole data directory. Its metadata log says when topics were created, so
+transactions of an earlier topic are not held against the present one of the same name.
+
 \b
 Examples:
   zombieproof replay /var/lib/kafka/data

@@ -18,7 +18,7 @@ CREATE, DELETE = "create topic", "delete topic"
 
 
 TELLS = re.compile(rb"\x01[\x02\x03\x09]")
-"""Stands in every batch with a record that is read here: the frame version and the API key of its value.
+"""Every batch with a record that is read here has these bytes: the frame version and the API key of its value.
 
 The log holds a batch each half second that tells nothing: those are passed over without being decoded.
 """
@@ -38,7 +38,7 @@ def read_topic_lives(data: memoryview, file: str, lives: list[TopicLife]) -> str
             unread = unread or _read_batch(data, at, file, lives, known)
         at += size
     if any(data[at:]):
-        unread = unread or f"what stands at byte {at} cannot be read"
+        unread = unread or f"there is no batch at byte {at}"
     return unread and f"a part of the cluster's metadata log: {unread}"
 
 
