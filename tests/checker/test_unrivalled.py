@@ -71,7 +71,10 @@ def has_rivals(scenario: Scenario) -> bool:
 
 
 def has_registered(scenario: Scenario) -> bool:
-    return any(mutant.known and mutant.breaks == UNRIVALLED and not mutant.bounds for mutant in scenario.mutants)
+    return any(
+        mutant.known and mutant.breaks == UNRIVALLED and not (mutant.bounds or mutant.without)
+        for mutant in scenario.mutants
+    )
 
 
 def judged_alone(scenario: Scenario, bounds: Mapping[str, int]) -> Result:

@@ -208,8 +208,9 @@ KNOWN_WITH: Final = (
 
 def known_with(promise: str, faults: Collection[str], rules: Rules) -> KnownWith | None:
     """What is known to break a promise where these faults may happen, None if nothing is."""
+    version = int(rules.transaction_version)
     for each in KNOWN_WITH:
-        applies = rules.transaction_version <= each.until and not each.is_repaired(rules)
+        applies = version <= each.until and not each.is_repaired(rules)
         if each.promise == promise and each.is_met(faults) and applies:
             return each
     return None
