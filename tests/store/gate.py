@@ -1,7 +1,8 @@
 """The crash tests at the depth that is asked for: `python -m tests.store.gate --depth gate` (`make gate`, `make soak`).
 
 Every row of the table is a fault; it says how often it was injected, and what clients found wrong afterwards. Nothing
-may be. The last rows are of brokers that are sent what nobody means, and valid requests in any order. With ``--write`` the table is put into
+may be. The last rows are of brokers that are sent what nobody means, and valid requests
+in any order. With ``--write`` the table is put into
 ``docs/crashes.md``.
 """
 

@@ -6,10 +6,12 @@ producer ids are replaced by whose they are, so that two brokers can be compared
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Protocol
 from uuid import UUID
 
 from tests.wire.raw import Ours, answer_values, request_bytes
+from zombieproof.broker.embedded import Embedded
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.encoding import write_batch
 from zombieproof.model.vocabulary import ApiKey
@@ -78,34 +80,37 @@ class Line(Protocol):
 
 
 class OurLine:
-    """A connection to a broker of a cluster in this process, whose clock does not move by itself."""
+    """A connection to a broker in this process, whose clock does not move by itself."""
 
-    def __init__(self, ours: Ours, advance: Callable[[int], None]) -> None:
-        self._ours, self._advance = ours, advance
+    def __init__(self, brokers: Embedded, advance: Callable[[int], None], node: int = 1) -> None:
+        self._brokers, self._advance, self._node = brokers, advance, node
+        self._front = Ours(brokers.cluster, node).front
         self._waits: Any = None
         self._sent = (ApiKey.API_VERSIONS, 0)
 
     def send(self, api: ApiKey, version: int, values: Values) -> None:
         """Send a request."""
         self._sent = api, version
-        asked = self._ours.front.ask(request_bytes(api, version, values))
-        cluster = self._ours.cluster
-        exchanges = [cluster.send(each, self._ours.node) for each in asked.messages]
-        cluster.settle()
-        self._waits = asked, exchanges
+        asked = self._front.ask(request_bytes(api, version, values))
+        answers: dict[int, Any] = {}
+        for number, message in enumerate(asked.messages):
+            self._brokers.submit(message, self._node, partial(answers.__setitem__, number))
+        while self._brokers.pump():
+            pass
+        self._waits = asked, answers
 
     def wait(self) -> Any:
         """Let time pass until the response is there."""
-        asked, exchanges = self._waits
+        asked, answers = self._waits
         for _ in range(int(WAIT_S * 10)):
-            if all(each.is_over for each in exchanges):
+            if len(answers) == len(asked.messages):
                 break
             self._advance(100)
         else:
             raise TimeoutError("nothing was answered")
-        if any(each.is_closed for each in exchanges):
+        if None in answers.values():
             raise ConnectionResetError("the broker closed the connection")
-        data = self._ours.front.answered(asked, tuple(each.answer for each in exchanges))
+        data = self._front.answered(asked, tuple(answers[each] for each in sorted(answers)))
         return answer_values(*self._sent, data[4:])
 
 

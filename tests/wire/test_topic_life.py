@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.wire.questions_topic_life import ACTS, OurLine, World
-from tests.wire.raw import Ours
 from tests.wire.recorder_topic_life import recorded
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.settings import Settings
@@ -58,8 +57,7 @@ def test_clients_are_told_what_kafka_tells_them(act: str, stored: bool) -> None:
             while brokers.pump():
                 pass
 
-        ours = Ours(brokers.cluster)
-        world = World(lambda: OurLine(ours, lambda milliseconds: rest(milliseconds / 1000)), rest)
+        world = World(lambda: OurLine(brokers, lambda milliseconds: rest(milliseconds / 1000)), rest)
         for (label, expected), (asked, answer) in zip(RECORDED[act], ACTS[act](world), strict=True):
             assert asked == label
             form = counted if "two members" in act else in_order

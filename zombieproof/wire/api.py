@@ -74,7 +74,7 @@ class Around:
 
     def __post_init__(self) -> None:
         """Topics have the ids of this cluster."""
-        self.names = TopicNames(self.metadata.topic_ids, self.metadata.topic_names)
+        self.names = TopicNames(self.metadata.topic_ids, self.metadata.topic_names, self.metadata.last_ids)
 
     def of(self, may: May, access: AccessList, set_access: Callable[[Iterable[Entry]], None]) -> "Around":
         """The same, for somebody who asks."""

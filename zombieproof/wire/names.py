@@ -36,16 +36,21 @@ class Names(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TopicNames:
-    """The names of a cluster: everything is called here as there, and a topic has an id."""
+    """The names of a cluster: everything is called here as there, and a topic has an id.
+
+    `last` are the ids that deleted topics had: an answer may have been given before one was deleted.
+    """
 
     ids: Mapping[str, UUID] = field(default_factory=dict)
     names: Mapping[UUID, str] = field(default_factory=dict)
+    last: Mapping[str, UUID] = field(default_factory=dict)
 
     def topic(self, topic: str) -> Mapping[str, Any]:
         """Name and id; a topic that was named by an id of none has that id again."""
         if isinstance(topic, UnnamedTopic):
             return {"name": None, "topic": "", "topic_name": "", "topic_id": topic.id}
-        return {"name": topic, "topic": topic, "topic_name": topic, "topic_id": self.ids.get(topic, NO_ID)}
+        topic_id = self.ids.get(topic) or self.last.get(topic, NO_ID)
+        return {"name": topic, "topic": topic, "topic_name": topic, "topic_id": topic_id}
 
     def topic_of(self, row: Any) -> str:
         """The topic that a row is about: as it is named, else whose id it has."""
@@ -59,7 +64,7 @@ class TopicNames:
         """The same, but that topics have the ids which a request has named them by, whatever happened to them since."""
         if all(self.ids.get(topic) == topic_id for topic, topic_id in said.items()):
             return self
-        return TopicNames({**self.ids, **said}, self.names)
+        return TopicNames({**self.ids, **said}, self.names, self.last)
 
     def sent(self, entity: Entity, value: Any) -> Any:
         """Itself."""
@@ -72,7 +77,7 @@ class TopicNames:
 
 @dataclass(frozen=True, slots=True)
 class NamesOfARequest:
-    """The names of a cluster while one request is read. `said`: the ids by which it has named topics that exist.
+    """The names of a cluster while one request is read. `said`: the ids of the topics that it has named.
 
     A topic may be gone, or be another one of that name, when the response is written.
     """
@@ -82,8 +87,7 @@ class NamesOfARequest:
 
     def topic(self, topic: str) -> Mapping[str, Any]:
         """Every name of a topic; the response will name it by the id that it has now."""
-        if (topic_id := self.cluster.ids.get(topic)) is not None:
-            self.said[topic] = topic_id
+        self.said[topic] = self.cluster.ids.get(topic, NO_ID)
         return self.cluster.topic(topic)
 
     def topic_of(self, row: Any) -> str:

@@ -76,8 +76,9 @@ class Metadata:
         stated: what was said of the settings of topics by requests, by Kafka's names.
         dynamic: the same of brokers, by their number, "" for all; `static` is what those settings were before.
 
-    `nodes` are all there are, `up` those that live. `controller` is the node that answers for all of this to the
-    others; NOBODY while no node is up.
+    `last_ids`: the last id of each name whose topic was deleted, for answers that were given before. `nodes` are all
+    there are, `up` those that live. `controller` is the node that answers for all of this to the others; NOBODY while
+    no node is up.
     """
 
     partitions: dict[TopicPartition, PartitionMetadata] = field(default_factory=dict)
@@ -92,6 +93,7 @@ class Metadata:
     default_config: LogConfig = field(default_factory=LogConfig)
     deleted_ids: set[UUID] = field(default_factory=set)
     deleted_names: set[str] = field(default_factory=set)
+    last_ids: dict[str, UUID] = field(default_factory=dict)
     stated: dict[str, dict[str, str]] = field(default_factory=dict)
     dynamic: dict[str, dict[str, str]] = field(default_factory=dict)
     static: dict[str, str] = field(default_factory=dict)
@@ -159,7 +161,7 @@ class Metadata:
         self.stated.pop(topic, None)
         topic_id = self.topic_ids.pop(topic)
         del self.topic_names[topic_id]
-        self.changes.deleted_topics[topic] = topic_id
+        self.changes.deleted_topics[topic] = self.last_ids[topic] = topic_id
         self.deleted_ids.add(topic_id)
         self.deleted_names.add(topic)
         self.version += 1

@@ -230,6 +230,8 @@ class FaultDisk:
         for naming in namings:
             naming.act(names)
         for path, content in names.items():
+            if not _is_reachable(path, names):
+                continue  # The folder was never synced into the one above it: nobody finds what is in it.
             found._names[path] = None if content is None else _Content(_left_of(content, fate, random))
         for content in found._names.values():
             if content is not None:
@@ -290,6 +292,15 @@ class FaultDisk:
             number = errno.EISDIR if path in self._names else errno.ENOENT
             raise OSError(number, os.strerror(number), self.name(path))
         return content
+
+
+def _is_reachable(path: str, names: Names) -> bool:
+    """Whether every folder above a path has a name."""
+    while path:
+        path = _parent(path)
+        if path not in names:
+            return False
+    return True
 
 
 def _parent(path: str) -> str:

@@ -95,6 +95,9 @@ def refused(entity: Any, error: int) -> Values:
 
 
 def _topic(name: str, error: int, around: Around, entity: Any) -> Values:
+    if error == Error.NONE and around.metadata.count(name) == 0:
+        # It was deleted since the broker has looked.
+        error = Error.UNKNOWN_TOPIC_ID if _ids(entity.topics) else Error.UNKNOWN_TOPIC_OR_PARTITION
     partitions = around.metadata.partitions_of([name]) if error == Error.NONE else []
     names, wants = around.names.topic(name), getattr(entity, "include_topic_authorized_operations", False)
     return {
