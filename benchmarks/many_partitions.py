@@ -1,8 +1,8 @@
 """What 1,000 to 10,000 partitions cost: `python benchmarks/many_partitions.py [COUNT ...]`.
 
-For each count, `zombieproof serve` starts with one topic of so many partitions. confluent-kafka writes a record to each,
-writes one transaction over all of them, and reads everything in one consumer. Prints the seconds of each, and the CPU
-time of the broker for each partition, which should not grow with their number.
+For each count, `zombieproof serve` starts with one topic of so many partitions. confluent-kafka writes a record to
+each, writes one transaction over all of them, and reads everything in one consumer. Prints the seconds of each, and the
+CPU time of the broker for each partition, which should not grow with their number.
 """
 
 import argparse

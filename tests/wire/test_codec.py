@@ -23,7 +23,14 @@ from zombieproof.wire.entities import made, read, write
 from zombieproof.wire.frames import SIZE
 
 BY_KEY = {api.key: api for api in APIS}
-EVERY = [(api, version) for api in WIRE_APIS.values() if api.key in BY_KEY for version in api.versions]
+EVERY = [
+    (api, version)
+    for api in WIRE_APIS.values()
+    if api.key in BY_KEY
+    for version in api.versions
+    if version in BY_KEY[api.key].versions
+]
+"""But for old versions that are answered and never asked for."""
 CAN_SAY_NOT_TO_CREATE = 4
 BESIDE = {"of_each_max_bytes", "leader_epochs", "last_epochs"}
 SAY_NOTHING = {-1, EVERYTHING}

@@ -24,7 +24,7 @@ from kio.static.constants import uuid_zero
 
 from zombieproof.model.vocabulary import NONE, ApiKey
 from zombieproof.wire.faults import Malformed
-from zombieproof.wire.later_versions import LATER, Side, changed
+from zombieproof.wire.later_versions import EARLIER, LATER, Side, changed
 
 Values = Mapping[str, Any]
 Convert = Callable[[Any, Values], Any]
@@ -48,7 +48,7 @@ def name_of(api: ApiKey) -> str:
 
 @cache
 def entity_class(api: ApiKey, version: int, side: Side) -> Any:
-    """The class of a message: kio's, or one made of it where the version is newer than kio.
+    """The class of a message: kio's, or one made of it where kio does not have the version.
 
     Raises:
         Malformed: there is no such version.
@@ -59,6 +59,8 @@ def entity_class(api: ApiKey, version: int, side: Side) -> Any:
     except ModuleNotFoundError as error:
         if (api, version) in LATER:
             return changed(entity_class(api, version - 1, side), version, LATER[api, version][side])
+        if (api, version) in EARLIER:
+            return changed(entity_class(api, version + 1, side), version, EARLIER[api, version][side])
         raise Malformed(f"{name} has no version {version}") from error
     except RuntimeError as error:
         # Python 3.11 makes this of an interrupt that comes while a class gets its fields.

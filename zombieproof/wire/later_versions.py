@@ -1,7 +1,7 @@
-"""Versions of Kafka's messages that kio does not have: each is the version before it, with some fields changed.
+"""Versions of Kafka's messages that kio does not have: each is the version beside it, with some fields changed.
 
-kio's classes are generated from the schemas of one release of Kafka. What came later is stated here, field by field,
-until kio has it; a version that kio has wins. Source: ``common/message/*.json`` of Kafka 4.4.0.
+kio's classes are generated from the schemas of one release of Kafka. What came later, or was gone by then, is stated
+here, field by field; a version that kio has wins. Source: ``common/message/*.json`` of Kafka 4.4.0 and 3.9.1.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from dataclasses import MISSING, Field, field, fields, make_dataclass
 from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
-from kio.static.primitive import i16, i32
+from kio.static.primitive import i16, i32, i64
 
 from zombieproof.model.vocabulary import NONE, ApiKey
 
@@ -26,13 +26,16 @@ class NewField(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What a version changes in the one before it, by the path of the field; "" and a row's path name a structure.
+    """What a version changes in the one beside it, by the path of the field; "" and a row's path name a structure.
 
-    `replaced`: a field that has another name or type now. `added`: fields at the end of a structure.
+    `replaced`: a field that has another name or type. `added`: fields at the end of a structure. `before`: a field that
+    stands before another. `removed`: fields that it does not have.
     """
 
     replaced: Mapping[str, NewField] = {}
     added: Mapping[str, tuple[NewField, ...]] = {}
+    before: Mapping[str, NewField] = {}
+    removed: frozenset[str] = frozenset()
 
 
 _TOPIC_ID: Final = NewField("topic_id", UUID | None, "uuid")
@@ -66,8 +69,27 @@ LATER: Final[Mapping[tuple[ApiKey, int], Mapping[Side, Changes]]] = {
 """API and version -> what each side changes. A version without changes has the fields of the one before it."""
 
 
+EARLIER: Final[Mapping[tuple[ApiKey, int], Mapping[Side, Changes]]] = {
+    (ApiKey.LIST_OFFSETS, 0): {
+        "request": Changes(added={"topics.partitions": (NewField("max_num_offsets", i32, "int32", i32(1)),)}),
+        "response": Changes(
+            replaced={"topics.partitions.timestamp": NewField("old_style_offsets", tuple[i64, ...], "int64", ())},
+            removed=frozenset({"topics.partitions.offset"}),
+        ),
+    },
+    (ApiKey.OFFSET_COMMIT, 1): {
+        "request": Changes(
+            before={"topics.partitions.committed_metadata": NewField("commit_timestamp", i64, "int64", i64(NONE))},
+            removed=frozenset({"retention_time"}),
+        ),
+        "response": Changes(),
+    },
+}
+"""API and version -> what each side changes in the version after it."""
+
+
 def changed(kind: Any, version: int, changes: Changes) -> Any:
-    """The class of a version, made of kio's class of the version before it."""
+    """The class of a version, made of kio's class of the version beside it."""
     return _changed(kind, version, changes, "")
 
 
@@ -76,6 +98,10 @@ def _changed(kind: Any, version: int, changes: Changes, path: str) -> Any:
     made = []
     for each in fields(kind):
         at = f"{path}.{each.name}".removeprefix(".")
+        if at in changes.removed:
+            continue
+        if at in changes.before:
+            made.append(_as_field(changes.before[at]))
         new = changes.replaced.get(at)
         made.append(_as_field(new) if new else (each.name, _kind(each.type, version, changes, at), _copy(each)))
     made += [_as_field(new) for new in changes.added.get(path, ())]

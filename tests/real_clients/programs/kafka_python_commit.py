@@ -1,7 +1,7 @@
 """Commit a record and read it, with any release of kafka-python since 1.4.4: `… FOLDER BOOTSTRAP TOPIC`.
 
-Since 2.1 it has transactions: one is aborted and one committed; before, the record is a plain one. Prints the version and
-the values that a member of a group reads.
+Since 2.1 it has transactions: one is aborted and one committed. Before, the record is a plain one. Prints the version
+and the value that a member of a group reads.
 """
 
 import sys

@@ -87,6 +87,19 @@ def lists(stage: Stage, version: int) -> None:
     stage.ask(LIST, version, **listing(stage))
 
 
+def lists_old_style(stage: Stage, version: int) -> None:
+    """Version 0: the beginning and the end, as a list of offsets."""
+    records(stage)
+    for at in (-1, -2):
+        for number in (0, 1, 9):
+            for most in (0, 1):
+                rows = [{"partition_index": number, "timestamp": at, "max_num_offsets": most}]
+                stage.ask(LIST, version, replica_id=-1, topics=[{"name": stage.name("t"), "partitions": rows}])
+    open_transaction(stage)
+    rows = [{"partition_index": 0, "timestamp": -1, "max_num_offsets": 1}]
+    stage.ask(LIST, version, replica_id=-1, topics=[{"name": stage.name("t"), "partitions": rows}])
+
+
 def lists_twice(stage: Stage, version: int) -> None:
     """A partition that is named twice."""
     records(stage)
@@ -356,8 +369,11 @@ ANY_EPOCH = {"current_leader_epoch": -1}
 NAMED_TWICE = "3.9 tells of a partition as often as it is named, in rows of their own; a mapping has it once"
 
 SCENES = (
-    Scene("list", LIST, lists),
-    Scene("list-twice", LIST, lists_twice, differs={f"3.9.1 {version}": NAMED_TWICE for version in range(10)}),
+    Scene("list", LIST, lists, since=1),
+    Scene("list-offsets", LIST, lists_old_style, until=0),
+    Scene(
+        "list-twice", LIST, lists_twice, since=1, differs={f"3.9.1 {version}": NAMED_TWICE for version in range(1, 10)}
+    ),
     Scene("list-epoch", LIST, lists_under_epochs, since=4),
     Scene("list-stable", LIST, lists_stable, since=2),
     Scene("epoch-end", OF_EPOCH, ends_of_epochs),

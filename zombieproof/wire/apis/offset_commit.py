@@ -1,5 +1,7 @@
-"""OffsetCommit (8), versions 2 to 10: the offsets of a group outside of any transaction.
+"""OffsetCommit (8), versions 1 to 10: the offsets of a group outside of any transaction.
 
+Version 1, which librdkafka sends before 1.0, says of each offset when it was committed. Brokers here take their own
+time.
 Versions 2 to 4 may say for how long they are kept, from 6 on there is the leader epoch of the record (KIP-320), from 7
 on a static member says which it is (KIP-345), from 9 on members of the consumer protocol commit (KIP-848), from 10 on
 topics have ids. No metadata is empty metadata. A topic that stands in the request twice stands in the answer twice,
@@ -7,13 +9,26 @@ unless some row was refused before it came to the group: then its rows are put t
 Source: reference §4; ``OffsetCommitRequest.json``; as real 4.3.1 and 4.4.0 answered.
 """
 
+from dataclasses import replace
 from typing import Any
 
-from zombieproof.broker.cluster.network import Answer
-from zombieproof.messages.groups import OffsetsCommitted
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.messages.groups import OffsetCommit, OffsetsCommitted
 from zombieproof.model.vocabulary import ApiKey
 from zombieproof.wire.api import Around, Values, api_of_messages
-from zombieproof.wire.mapping import values_of
+from zombieproof.wire.mapping import message_of, values_of
+from zombieproof.wire.names import Names
+
+HAS_TIMES_UNTIL = 1
+SAYS_AS_LITTLE = 5
+"""A version that has every other field of version 1, and no more."""
+
+
+def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
+    """One message; version 1 asks as version 2 does."""
+    if version > HAS_TIMES_UNTIL:
+        return (message_of(OffsetCommit, entity, version, names),)
+    return (replace(message_of(OffsetCommit, entity, SAYS_AS_LITTLE, names), version=HAS_TIMES_UNTIL + 1),)
 
 
 def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
@@ -32,4 +47,6 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
     }
 
 
-OFFSET_COMMIT = api_of_messages(ApiKey.OFFSET_COMMIT, to_values=to_values)
+OFFSET_COMMIT = api_of_messages(
+    ApiKey.OFFSET_COMMIT, versions=range(1, 11), to_messages=to_messages, to_values=to_values
+)
