@@ -85,7 +85,8 @@ class Wrong:
         if self.broken:
             lines += ["what happened:", *(f"  {line}" for line in self.story)]
         if self.trace is not None:
-            lines.append(f"the trace is in {self.trace}; zombieproof replay tells more of it")
+            lines.append(f"everything that clients sent and brokers did is in {self.trace}")
+            lines.append("zombieproof replay judges the brokers by it; it does not judge the application")
         return "\n".join(lines)
 
 

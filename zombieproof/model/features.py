@@ -24,6 +24,13 @@ class Levels(NamedTuple):
 FEATURES: Final[Mapping[str, Mapping[str, Levels]]] = {
     "group.version": {"4.0": Levels(0, 1)},
     "metadata.version": {
+        "3.3": Levels(1, 7),
+        "3.4": Levels(1, 8),
+        "3.5": Levels(1, 11),
+        "3.6": Levels(1, 14),
+        "3.7": Levels(1, 19),
+        "3.8": Levels(1, 20),
+        "3.9": Levels(1, 21),
         "4.0": Levels(7, 25),
         "4.1": Levels(7, 27),
         "4.2": Levels(7, 29),
@@ -32,7 +39,7 @@ FEATURES: Final[Mapping[str, Mapping[str, Levels]]] = {
     },
     TRANSACTION_VERSION: {"4.0": Levels(0, 2)},
 }
-"""Feature -> line -> its levels from that line on. Brokers before 4.0 tell nothing of features here."""
+"""Feature -> line -> its levels from that line on. Brokers before 3.3 have no feature."""
 
 NOT_TOLD: Final[Mapping[str, str]] = {
     "kraft.version": "there is no quorum of controllers whose members could change",

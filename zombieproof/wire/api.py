@@ -59,14 +59,17 @@ def _nobody_asks(entries: Iterable[Entry]) -> None:
 class Around:
     """What an answer may need besides what the broker says: names, where brokers listen, and what all of them know.
 
-    `up` says which brokers are; `may`, whether whoever asks may do something; `access` is what is in force, where
-    rights are asked for, and `set_access` puts other entries in force.
+    `up` says which brokers are, `node` which of them answers, and `may` whether whoever asks may do something; `access`
+    is what is in force, where rights are asked for, and `set_access` puts other entries in force. `protocol` is what
+    listeners speak (Kafka's ``SecurityProtocol``).
     """
 
     metadata: Metadata
     addresses: Mapping[int, Address]
     cluster_id: str
     up: Callable[[], Collection[int]]
+    node: int = NONE
+    protocol: str = "PLAINTEXT"
     may: May = everything
     access: AccessList | None = None
     set_access: Callable[[Iterable[Entry]], None] = _nobody_asks
@@ -80,6 +83,12 @@ class Around:
         """The same, for somebody who asks."""
         other = copy(self)
         other.may, other.access, other.set_access = may, access, set_access
+        return other
+
+    def at(self, node: int) -> "Around":
+        """The same, for the answers of a broker."""
+        other = copy(self)
+        other.node = node
         return other
 
     def with_said(self, said: Mapping[str, UUID]) -> "Around":

@@ -70,7 +70,7 @@ class Front:
     """
 
     def __init__(self, cluster: Cluster, node: int, around: Around) -> None:
-        self._cluster, self.node, self._around = cluster, node, around
+        self._cluster, self.node, self._around = cluster, node, around.at(node)
 
     @property
     def release(self) -> str:

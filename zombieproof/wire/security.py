@@ -17,6 +17,14 @@ class Security:
     mechanisms: Mapping[str, Mechanism] = field(default_factory=dict)
     tls: ssl.SSLContext | None = None
 
+    @property
+    def protocol(self) -> str:
+        """What Kafka calls such a listener (``SecurityProtocol``)."""
+        encrypted = self.tls is not None
+        if self.mechanisms:
+            return "SASL_SSL" if encrypted else "SASL_PLAINTEXT"
+        return "SSL" if encrypted else "PLAINTEXT"
+
 
 OPEN = Security()
 """Nothing is demanded: everybody is ``User:ANONYMOUS``."""

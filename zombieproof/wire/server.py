@@ -83,6 +83,7 @@ class Server:
         loop, cluster = asyncio.get_running_loop(), self.brokers.cluster
         advertised: dict[int, Address] = {}
         around = Around(cluster.metadata, advertised, self.brokers.cluster_id, lambda: cluster.brokers)
+        around.protocol = self.security.protocol
         for number, node in enumerate(sorted(cluster.brokers)):
             front = Front(cluster, node, around)
             listener = await loop.create_server(

@@ -63,7 +63,7 @@ class NoSuchNode(ValueError):
 
 
 class Cluster:
-    """A cluster of brokers, numbered from 1.
+    """A cluster of brokers, numbered from 1 unless told otherwise.
 
     Args:
         nodes: how many brokers.
@@ -81,6 +81,7 @@ class Cluster:
         was_clean: whether whoever used the stores before stopped in order.
         access: who may do what; None: everybody everything, and nobody is asked who he is.
         set_aside: keeps the damaged files of a replica out of the way of new ones; returned is where.
+        first_node: the number of the first broker; the others follow it.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # each has a default, and who builds a cluster names the few that matter
@@ -97,6 +98,7 @@ class Cluster:
         was_clean: bool = True,
         access: AccessList | None = None,
         set_aside: SetAside = nothing_is_kept,
+        first_node: int = 1,
     ) -> None:
         self.journal = journal or Journal()
         self.clock = clock or ManualClock()
@@ -115,7 +117,7 @@ class Cluster:
             self.settings, steady, self.journal, self.metadata, self.network, access=access
         )
         self.fetch_budget = self._surroundings.fetch_budget
-        self._node_ids = self.metadata.nodes = tuple(range(1, nodes + 1))
+        self._node_ids = self.metadata.nodes = tuple(range(first_node, first_node + nodes))
         self._software = self._surroundings.software
         self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))
         for topic, partitions in self._all_topics(topics or {}).items():

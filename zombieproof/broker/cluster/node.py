@@ -107,6 +107,11 @@ def _noted_by(log: Log) -> Iterator[None]:
             raise
 
 
+def log_directory(node: int) -> str:
+    """The one log directory of a broker, as clients are told of it."""
+    return f"broker-{node}"
+
+
 @dataclass(slots=True)
 class Tokens:
     """Verification guards: numbers that no two verifications of a cluster share; 0 is none."""
@@ -456,7 +461,7 @@ class Broker:
             for partition, replica in self.partitions.replicas.items()
             if asked is None or partition in asked
         }
-        self.desk.answer(number, LogDirsDescribed(f"broker-{self.node_id}", sizes))
+        self.desk.answer(number, LogDirsDescribed(log_directory(self.node_id), sizes))
 
     def _ask_coordinator(self, number: int, request: TransactionRequest) -> None:
         self.transactions.handle(number, request)
