@@ -16,7 +16,7 @@ from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.live_trace import LiveTrace
 from zombieproof.broker.cluster.metadata import Metadata, PartitionMetadata
-from zombieproof.broker.cluster.network import Message
+from zombieproof.broker.cluster.network import Message, number_in_traces
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
@@ -136,7 +136,8 @@ def message_in_flight(cluster: Cluster, cause: Cause) -> Message:
         CannotHappen: there is none.
     """
     for message in cluster.network.in_flight:
-        same = (message.number, message.sender, message.receiver) == (cause.number, cause.sender, cause.receiver)
+        ends = number_in_traces(message.sender), number_in_traces(message.receiver)
+        same = (message.number, *ends) == (cause.number, cause.sender, cause.receiver)
         if same and message.is_answer == cause.is_answer:
             return message
     what = "answer" if cause.is_answer else "request"

@@ -114,6 +114,7 @@ class Embedded:
             `default_config`.
         disk: the disk, in place of that of the operating system at `path`.
         access: who may do what; None: everybody everything.
+        first_node: the number of the first broker, where everything is in memory; those of a directory begin with 1.
 
     Raises:
         DataDirectoryError: `path` is no data directory, of another version or another number of brokers, in use, or
@@ -137,6 +138,7 @@ class Embedded:
         journal: Journal | None = None,
         disk: Disk | None = None,
         access: AccessList | None = None,
+        first_node: int = 1,
     ) -> None:
         self.clock = clock or SystemClock()
         self.lock, self._pumping = threading.RLock(), threading.Lock()
@@ -170,6 +172,7 @@ class Embedded:
                 data is None or data.was_clean,
                 access,
                 nothing_is_kept if data is None else data.set_aside,
+                first_node if data is None else 1,
             )
             self.cluster.network.over = []
             self._storage = None if data is None else Storage(self.cluster, data)

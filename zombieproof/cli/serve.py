@@ -81,6 +81,14 @@ Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
     type=click.IntRange(min=1, max=100),
     help="how many brokers (1; with --data as many as the directory has)",
 )
+@click.option(
+    "--first-node-id",
+    metavar="N",
+    type=click.IntRange(min=0, max=2_147_483_547),
+    default=1,
+    show_default=True,
+    help="the node id of the first broker; the others follow it",
+)
 @click.option("--data", metavar="DIR", type=PATH, help="the data directory; without it all is lost")
 @click.option(
     "--durability",
@@ -110,6 +118,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     advertised_host: str | None,
     port: int,
     brokers: int | None,
+    first_node_id: int,
     data: Path | None,
     durability: Literal["fsync", "page-cache", "memory"] | None,
     release: str | None,
@@ -133,6 +142,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     listeners.may_listen(host, guarded)
     listeners.may_advertise(host, advertised_host)
     planned = _planned(plan, story)
+    _may_number_from(first_node_id, {"--data": data, "--trace": trace, "--plan": plan, "--story": story})
     if planned is not None and (release is not None or transaction_version is not None):
         raise WrongUsage("a fault plan says which release it is for: leave --release and --transaction-version away")
     configs, kind, known = _configs(config), _durability(durability, data), _topics(topic)
@@ -154,6 +164,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
                 release=(release if planned is None else planned.release) or RELEASES[-1],
                 journal=journal,
                 access=None if users is None else users.access,
+                first_node=first_node_id,
             )
         except Damaged as error:
             sys.stderr.write(f"zombieproof: {error}\n")
@@ -187,6 +198,17 @@ def _serve_until_the_end(
             raise
         Screen(sys.stderr).say(f"The next start checks the logs: they could not be closed in order. {failure}")
     return code
+
+
+def _may_number_from(first: int, given: Mapping[str, object]) -> None:
+    """Brokers of directories, traces and fault plans are numbered from 1.
+
+    Raises:
+        WrongUsage: others are wanted beside one of these.
+    """
+    for option, value in given.items():
+        if first != 1 and value is not None:
+            raise WrongUsage(f"--first-node-id {first} does not go with {option}, whose brokers are numbered from 1")
 
 
 def _planned(plan: Path | None, story: str | None) -> Any:

@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 from zombieproof.broker.cluster.clock import Clock, ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import MACHINES_BY_INDEX, NAMES_OF_DECISIONS, Journal
-from zombieproof.broker.cluster.network import Message
+from zombieproof.broker.cluster.network import Message, number_in_traces
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config_names import named
@@ -206,8 +206,8 @@ class LiveTrace(Journal):
         body, number = message.body, message.number
         told: dict[str, object] = {
             "number": number,
-            "sender": message.sender,
-            "receiver": message.receiver,
+            "sender": number_in_traces(message.sender),
+            "receiver": number_in_traces(message.receiver),
             "is_answer": message.is_answer,
         }
         if message.is_answer:

@@ -12,8 +12,14 @@ from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, Group
 from zombieproof.messages.partitions import PartitionAnswer, PartitionRequest
 from zombieproof.messages.transactions import TransactionAnswer, TransactionRequest
 
-CLIENT = 0
-"""The sender of requests that come from outside the cluster; nodes begin at 1."""
+CLIENT = -2
+"""The sender of requests that come from outside the cluster: no number that a node can have, and not nobody."""
+
+
+def number_in_traces(sender: int) -> int:
+    """How a trace tells of a sender or receiver: clients are 0 there, for nodes of runs with a trace begin at 1."""
+    return 0 if sender == CLIENT else sender
+
 
 Request = TransactionRequest | PartitionRequest | GroupRequest | FindCoordinator | AllocateProducerIds | AdminRequest
 Answer = TransactionAnswer | PartitionAnswer | GroupAnswer | CoordinatorFound | AllocateProducerIdsAnswer | AdminAnswer
