@@ -23,7 +23,10 @@ def test_every_answer_of_the_sample_is_given_again(sample: list[Json], play_json
 
 
 def test_the_sample_has_every_kind_of_recording(sample: list[Json]) -> None:
-    assert {(s["kafka"], s["tv"]) for s in sample} == {("4.3.1", 0), ("4.3.1", 1), ("4.3.1", 2), ("3.9.1", 0)}
+    assert {(s["kafka"], s["tv"]) for s in sample} == {
+        *(("4.3.1", 0), ("4.3.1", 1), ("4.3.1", 2), ("3.9.1", 0)),
+        *(("4.4.0", 0), ("4.4.0", 1), ("4.4.0", 2)),
+    }
     assert {step["api"] for s in sample for step in s["steps"]} >= {
         *("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "Produce", "TxnOffsetCommit", "EndTxn"),
         *("WriteTxnMarkers", "DescribeTransactions", "ListTransactions", "DescribeProducers", "ListOffsets", "Fetch"),
