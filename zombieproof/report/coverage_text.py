@@ -83,16 +83,20 @@ def show_judged(screen: Screen, judged: Judged) -> None:
     unshown = [each.partition for each in judged.partitions if each.end_shown_by is None]
     if unshown:
         screen.say(f"nothing shows that these go up to their end: {_first(unshown)}", "dim", hang=2)
-    if judged.earlier_logs:
-        count = sum(each.count for each in judged.earlier_logs)
-        places = _first([_earlier(each) for each in judged.earlier_logs])
-        screen.say(f"of earlier topics of the same names, not expected now: {count:,} ({places})", "dim", hang=2)
     names: dict[str, list[str]] = {}
     for each in judged.files_not_read:
         names.setdefault(each.reason, []).append(plain_name(each.file))
     for reason, files in names.items():
         counted = Counter(files)
         screen.say(f"not read: {plural(len(files), 'file')}, {reason} ({_first(list(counted))})", "dim", hang=2)
+
+
+def show_earlier_logs(screen: Screen, earlier: Sequence[EarlierLog]) -> None:
+    """Write what is not expected in the logs, since it belongs to topics that were deleted."""
+    if earlier:
+        count = sum(each.count for each in earlier)
+        places = _first([_earlier(each) for each in earlier])
+        screen.say(f"of earlier topics of the same names, not expected now: {count:,} ({places})", "dim", hang=2)
 
 
 def _earlier(each: EarlierLog) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from zombieproof.report.coverage_text import headline, show_gaps, show_judged
+from zombieproof.report.coverage_text import headline, show_earlier_logs, show_gaps, show_judged
 from zombieproof.report.finding_text import Findings
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Column, Screen, plural
@@ -40,6 +40,7 @@ def show_report(screen: Screen, report: Report) -> None:
         screen.say(f"and {left} more; --json has them all")
     _show_contents(screen, report)
     show_judged(screen, report.judged)
+    show_earlier_logs(screen, report.earlier_logs)
 
 
 def _show_damage(screen: Screen, place: DamagedPlace) -> None:

@@ -90,9 +90,8 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
             findings_left_out=len(faults) - len(touching),
             transactions_left_out=len(transactions) - len(asked),
         ),
-        judged=judged(evidence, folded.histories).model_copy(
-            update={"earlier_logs": earlier_logs(evidence, folded.histories, folded.outside)}
-        ),
+        judged=judged(evidence, folded.histories),
+        earlier_logs=earlier_logs(evidence, folded.histories, folded.outside),
         not_judged=nothing_judged(evidence) or _gaps(folded, narrowing),
     )
 

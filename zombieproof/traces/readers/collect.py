@@ -415,7 +415,7 @@ class _Collector:
     def finish(self) -> Evidence:
         """Put together what was read."""
         evidence = self.evidence
-        self._set_aside(earlier_topics(evidence, self._latest_in()))
+        self._set_aside(earlier_topics(evidence, self._latest_in))
         screened = self._screened()
         # What was read again stands where it would have stood.
         self._contents.sort(key=lambda content: self._order[content[2].file])

@@ -6,7 +6,7 @@ Nothing in a partition's log or in ``__transaction_state`` tells a topic from a 
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from zombieproof.formats.cluster_metadata import PartitionCreated, TopicCreated, TopicRemoved, read_topic_record
 from zombieproof.formats.faults import Undecodable
@@ -92,7 +92,7 @@ def _take(
         life.removed_ms = timestamp_ms
 
 
-def earlier_topics(evidence: Evidence, latest_in: Mapping[str, int]) -> dict[str, str]:
+def earlier_topics(evidence: Evidence, latest_in: Callable[[], Mapping[str, int]]) -> dict[str, str]:
     """Folders of topics that were deleted and created again, and why each is passed over.
 
     A broker that was away keeps the folder until it is back: it is no copy of the present partition. Which of several
@@ -117,7 +117,7 @@ def _present(
     topic: str,
     ids: Mapping[str, list[str]],
     evidence: Evidence,
-    latest_in: Mapping[str, int],
+    latest_in: Callable[[], Mapping[str, int]],
     *,
     is_one_cluster: bool,
 ) -> str | None:
@@ -125,7 +125,8 @@ def _present(
     lives = [life for life in evidence.topic_lives if life.topic == topic and life.topic_id]
     if any(life.topic_id in ids for life in lives):
         return lives[-1].topic_id if lives[-1].topic_id in ids else None
-    latest = {topic_id: max((latest_in.get(each, -1) for each in here), default=-1) for topic_id, here in ids.items()}
+    times = latest_in()
+    latest = {topic_id: max((times.get(each, -1) for each in here), default=-1) for topic_id, here in ids.items()}
     newest = max(latest.values())
     if not is_one_cluster or min(latest.values()) < 0 or list(latest.values()).count(newest) > 1:
         return None

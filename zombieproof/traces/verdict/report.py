@@ -133,7 +133,6 @@ class Judged(_Data):
     written_in: list[str] = []
     files_read: list[str] = []
     files_not_read: list[FileNotRead] = []
-    earlier_logs: list[EarlierLog] = []
 
 
 class Gap(StrEnum):
@@ -174,7 +173,8 @@ class Report(_Data):
     The verdict is about what is in `judged`; about what is in `not_judged` it says nothing.
     `committed` holds the offsets that a read_committed consumer gets and `lso` the last stable offset, by
     "topic-partition" (all partitions but those of ``__transaction_state``). `group_offsets` holds the committed
-    offset by group and "topic-partition". `narrowed` is None when everything was asked for.
+    offset by group and "topic-partition". `narrowed` is None when everything was asked for. `earlier_logs` counts what
+    belongs to topics that were deleted.
     """
 
     verdict: Judgement
@@ -187,6 +187,7 @@ class Report(_Data):
     narrowed: Narrowed | None = None
     judged: Judged = Judged()
     not_judged: list[NotJudged] = []
+    earlier_logs: list[EarlierLog] = []
 
     @property
     def is_in_full(self) -> bool:
