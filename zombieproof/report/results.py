@@ -131,9 +131,11 @@ def _open(found: Found) -> str:
 def _rules_of_known(hunt: Hunt) -> str:
     """The rules that a known violation breaks, and the bounds that it takes."""
     mutant, scenario = hunt.mutant, hunt.scenario
-    changes = {name: value for name, value in scenario.changes.items() if name not in mutant.without}
-    on, off = options_of_changes(changes)
-    rules = rules_in_words(scenario.rules, on, [*off, *mutant.without])
+    rules = hunt.run.rules.partition(", mutant ")[0]
+    if mutant.without:
+        changes = {name: value for name, value in scenario.changes.items() if name not in mutant.without}
+        on, off = options_of_changes(changes)
+        rules = rules_in_words(scenario.rules, on, [*off, *mutant.without])
     return ", ".join([rules, *(f"{name}={value}" for name, value in mutant.bounds.items())])
 
 
