@@ -18,7 +18,14 @@ NAMES = tuple(facts.name for facts in switches())
 LARGE = 400_000
 """Distinct states from which on a scenario is counted once more by `make check` and in CI only."""
 
-UNREAD = {"unload_by_epoch", "given_back_id_rebalances"}
+UNREAD = {
+    "unload_by_epoch",
+    "given_back_id_rebalances",
+    "full_group_keeps_static_place",
+    "emptied_group_assigns_at_once",
+    "offset_keeps_topic_id",
+    "txn_offset_keeps_topic_id",
+}
 """Switches that no step of a scenario reads."""
 
 
