@@ -7,7 +7,6 @@ import pytest
 
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
-from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.contract import batch_of
 from zombieproof.cli.main import main
 from zombieproof.report.exits import Exit
@@ -35,7 +34,9 @@ def test_a_sound_directory_needs_no_repair(directory: Path, capsys: pytest.Captu
     assert main(["repair", str(directory), "--apply"]) == Exit.HOLDS
 
 
-def test_a_repair_is_told_before_it_is_made(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_repair_is_told_before_it_is_made(
+    directory: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     log = directory / LOG
     log.write_bytes(log.read_bytes()[:-1])
     before = contents(directory)
@@ -45,8 +46,10 @@ def test_a_repair_is_told_before_it_is_made(directory: Path, capsys: pytest.Capt
         assert words in told, told
     assert f"To repair: zombieproof repair {directory} --apply" in told
     assert contents(directory) == before
-    with pytest.raises(Damaged, match="zombieproof repair"):
-        Embedded(directory, settings=SETTINGS)
+    with caplog.at_level("ERROR"), Embedded(directory, settings=SETTINGS):
+        pass
+    assert f"t-0 is offline: {log}: it has" in caplog.text
+    assert f"zombieproof repair {directory}" in caplog.text
     assert main(["repair", str(directory), "--apply"]) == Exit.HOLDS
     kept = next(directory.glob("repaired-*"))
     assert (kept / LOG).read_bytes() == before[str(log)]

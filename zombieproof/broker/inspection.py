@@ -3,8 +3,8 @@
 A start, ``zombieproof repair`` and the tests ask here and nowhere else. A start refuses a directory with a fault that
 loses something; it rebuilds the rest.
 
-What is compared: ``cluster.json`` with its checksum and its copy; the folders of brokers and partitions with what
-``cluster.json`` lists; each log with what is recorded of it (`store.known_logs`) or, in a directory of an earlier
+Compared are ``cluster.json`` with its checksum and its copy; the folders of brokers and partitions with the list in
+``cluster.json``; each log with the record of it (`store.known_logs`) or, in a directory of an earlier
 version, with Kafka's checkpoints and with itself.
 """
 
@@ -32,11 +32,11 @@ PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<number>\d{1,9})")
 
 @dataclass(slots=True)
 class Inspection:
-    """What was found; a start continues from here if nothing is `refused`.
+    """The faults of a directory, and its logs; a start continues from here if nothing is `refused`.
 
     Attributes:
         findings: every fault.
-        saved: what ``cluster.json`` says; None: there is none, or it cannot be read.
+        saved: the content of ``cluster.json``; None: there is none, or it cannot be read.
         metadata: the same, as a cluster uses it.
         logs: the logs of each broker, looked at and not opened.
         interrupted: logs, each with its broker, that could not be looked at: first a pass of the cleaner that a crash
@@ -209,7 +209,7 @@ def partitions_in(disk: Disk, folder: str) -> Iterator[tuple[str, str]]:
 
 
 def entries_of(cluster_id: str, node: int) -> dict[str, str]:
-    """What ``meta.properties`` says in the folder of a broker."""
+    """Return the content of ``meta.properties`` in the folder of a broker."""
     return {"version": "1", "cluster.id": cluster_id, "node.id": str(node)}
 
 
@@ -246,7 +246,7 @@ def _with_replicas(finding: Finding, found: Inspection) -> Finding:
         return finding
     theirs = [each for each, known in found.metadata.partitions.items() if finding.node in known.replicas]
     alone = [f"{each[0]}-{each[1]}" for each in theirs if not sound_replicas(each, finding.node, found)]
-    remedy = "begin empty logs, and fetch from other brokers what they have"
+    remedy = "begin empty logs, and fetch them from other brokers where possible"
     return replace(finding, remedy=remedy, loses=f"all records of {', '.join(alone)}" if alone else NOTHING)
 
 

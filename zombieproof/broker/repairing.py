@@ -1,4 +1,4 @@
-"""Repair of a data directory that a start refuses: what is lost is said first, and what is removed is kept.
+"""Repair of a data directory that a start refuses. Losses are reported first, and removed files are kept.
 
 Theory of operation: the faults come from `inspection`, the same as at a start. Each is repaired in the way that it
 names, and the directory is inspected again, for one repair may uncover another fault: a log can be looked at only when
@@ -42,7 +42,7 @@ from zombieproof.formats.identity import decoded, encoded, read_properties
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 
 MOST_ROUNDS = 8
-"""So often is a directory inspected again after a repair; each round repairs what the one before has uncovered."""
+"""Rounds of inspection and repair: a repair may uncover another fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +55,19 @@ class Repaired:
 
 @dataclass(slots=True)
 class Repairs:
-    """Repairs of one directory; what they remove goes into the folder `kept`, under its own path."""
+    """Repairs of one directory; removed files go into the folder `kept`, under their own paths."""
 
     disk: Disk
     kept: str
     set_aside: list[str] = field(default_factory=list)
 
     def plan(self) -> tuple[Inspection, list[Repaired]]:
-        """What is wrong, and what the repair of each fault loses; nothing is written."""
+        """Return the inspection and its refused faults, each with the losses of its repair; nothing is written."""
         found = inspect(self.disk, reads_all=True)
         return found, [Repaired(each, self._loses(each, found)) for each in found.refused]
 
     def apply(self) -> list[Repaired]:
-        """Repair everything because of which a start refuses the directory; returned is what was done.
+        """Repair every fault because of which a start refuses the directory, and return them.
 
         Raises:
             OSError: the disk has failed.
@@ -101,7 +101,7 @@ class Repairs:
         acts[finding.repair](finding, found)
 
     def _keep(self, path: str) -> None:
-        """Move a file or folder out of the way, into the folder of what was removed."""
+        """Move a file or folder out of the way, into the folder `kept`."""
         number, kept = 0, f"{self.kept}/{path}"
         while self.disk.exists(kept):  # A round before has moved one of this name.
             number += 1
@@ -115,7 +115,7 @@ class Repairs:
     # ---------------------------------------------------------------- logs
 
     def _finish_swaps(self, found: Inspection) -> None:
-        """Let the cleaner finish what a crash has interrupted; a segment of it that cannot be read is moved away."""
+        """Finish interrupted passes of the cleaner; move away a new segment that cannot be read."""
         for node, partition in found.interrupted:
             logs = found.logs[node]
             try:
@@ -134,7 +134,7 @@ class Repairs:
         return plan(self.disk, directory, recorded, encoded(topic_id), is_compacted=config.is_compacted)
 
     def _loses(self, finding: Finding, found: Inspection) -> str:
-        """What the repair of a fault loses."""
+        """Describe the losses of the repair of a fault."""
         if finding.repair is not Repair.SALVAGE:
             return finding.loses
         lost = self._salvaged(finding, found).lost

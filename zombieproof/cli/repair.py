@@ -1,4 +1,4 @@
-"""zombieproof repair: what is wrong with a data directory, what a repair loses, and the repair."""
+"""zombieproof repair: list the faults of a data directory, and repair them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from zombieproof.report.screen import Screen
 HELP = """Inspect the data directory of a stopped `zombieproof serve`, and repair it.
 
 `serve` refuses a directory in which something is missing that was on the disk: records, a file, a folder. This command
-lists every fault, from where it is known, what a repair does about it, and what is lost then. It writes nothing unless
+lists every fault, the file that shows it, the repair, and the records that the repair loses. It writes nothing unless
 you give --apply. Restoring the damaged files from a backup loses less; do that first, if you have one.
 
 With --apply, everything that a repair removes or replaces is kept, under its own path, in a new folder
-DIR/repaired-DATE. A log keeps every batch that is sound, and continues behind its last offset, so that no offset is
+DIR/repaired-DATE. A log keeps every batch that is sound, and continues after its last offset, so that no offset is
 given twice. A replica that is damaged is fetched again from one that is sound.
 
 \b
 Examples:
-  zombieproof repair cluster/           list faults, and what repairs lose
+  zombieproof repair cluster/           list faults and the losses of a repair
   zombieproof repair cluster/ --apply   repair them
   zombieproof serve --data cluster/     continue
 
@@ -78,11 +78,11 @@ def _repair(repairs: Repairs, directory: Path, screen: Screen, *, applies: bool)
         screen.say(f"Nothing was changed. To repair: zombieproof repair {quote(str(directory))} --apply")
         return Exit.INCONCLUSIVE
     done = repairs.apply()
-    told = {each.finding for each in due}
+    shown = {each.finding for each in due}
     for one in done:
-        if one.finding not in told:
+        if one.finding not in shown:
             _tell(screen, one)
-    screen.say(f"{len(done)} repaired. What was removed or replaced is in {directory / repairs.kept}")
+    screen.say(f"{len(done)} repaired. Removed and replaced files are in {directory / repairs.kept}")
     left = repairs.plan()[1]
     for one in left:
         _tell(screen, one)
@@ -90,7 +90,7 @@ def _repair(repairs: Repairs, directory: Path, screen: Screen, *, applies: bool)
 
 
 def _tell(screen: Screen, one: Repaired) -> None:
-    """A fault that a start refuses, what a repair does, and what it loses."""
+    """Print a fault that a start refuses, its repair, and the losses."""
     screen.say(f"{one.finding.path}: {one.finding.fault} ({one.finding.source})", hang=2)
     screen.say(f"repair: {one.finding.remedy}", indent=2, hang=2)
     if one.finding.is_repairable:

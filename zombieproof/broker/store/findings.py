@@ -1,6 +1,6 @@
 """Faults of a data directory, in one form for the start, for ``zombieproof repair`` and for tests.
 
-A start that finds a fault either rebuilds the file from what else is there, with a warning in the log, or refuses the
+A start that finds a fault either rebuilds the file from others, with a warning in the log, or refuses the
 directory and names the command that repairs it. Nothing else becomes of a fault.
 """
 
@@ -14,7 +14,7 @@ from zombieproof.broker.store.disk import Disk
 from zombieproof.formats.topics import TopicPartition
 
 NOTHING = "nothing"
-"""What a repair loses that loses nothing."""
+"""The loss of a repair that loses no records."""
 
 
 class Repair(Enum):

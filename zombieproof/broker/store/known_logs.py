@@ -1,4 +1,4 @@
-"""What a broker records of its logs, so that a later start can tell what is missing.
+"""Records that a broker keeps of its logs, so that a later start notices missing files and batches.
 
 Kafka's own checkpoints say how far a log was synced and where it starts, and nothing protects them. Two files say more,
 each with a checksum over all of its lines. Kafka ignores both.
@@ -29,11 +29,11 @@ CHECKSUM = "checksum"
 SNAPSHOT = ".snapshot"
 """How the name of a snapshot of producers ends."""
 UNKNOWN = -1
-"""The checksum of an index of which none is recorded: the batches say what belongs into it."""
+"""The checksum of an index of which none is recorded: its content follows from the batches."""
 
 
 class LogState(NamedTuple):
-    """What is recorded of the log of a topic with this id.
+    """The record of the log of a topic with this id.
 
     `aborted_count` aborted transactions that end below `end_offset` are listed in the last segment, and
     `aborted_checksum` is the checksum over their entries. The last segment begins at `last_base`, with a batch whose
@@ -59,9 +59,9 @@ class LogState(NamedTuple):
 
 
 class SegmentState(NamedTuple):
-    """What is recorded of one segment.
+    """The record of one segment.
 
-    Its last batch begins at byte `last_position`, ends at byte `size`, and the offset behind it is `end_offset`. The
+    Its last batch begins at byte `last_position`, ends at byte `size`, and the next offset is `end_offset`. The
     next segment begins at `next_offset`. Checksums are those of the headers of the first and the last batch, and of the
     three indexes.
     Producer id and coordinator epoch are the highest in the log up to its end.
@@ -83,7 +83,7 @@ class SegmentState(NamedTuple):
 
 @dataclass(slots=True)
 class FolderState:
-    """What is recorded in the folder of a partition; `segments` by their base offsets.
+    """The record in the folder of a partition; `segments` by their base offsets.
 
     `sequence` counts how often it was written. `snapshots` are the checksums of the snapshots of producers, by offset.
     """
@@ -109,7 +109,7 @@ def read_log_states(data: bytes) -> dict[TopicPartition, LogState]:
     """The states in a file.
 
     Raises:
-        Undecodable: it is not what was written.
+        Undecodable: it is damaged.
     """
     found = (line.split(" ") for line in _unsealed(data))
     return {(topic, int(number)): LogState(of, *map(int, rest)) for topic, number, of, *rest in found}
@@ -128,7 +128,7 @@ def read_folder_state(data: bytes) -> FolderState:
     """The state in a file.
 
     Raises:
-        Undecodable: it is not what was written.
+        Undecodable: it is damaged.
     """
     found = FolderState()
     epochs = list[tuple[int, int]]()

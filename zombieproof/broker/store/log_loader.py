@@ -1,10 +1,10 @@
-"""Opening a log: first look at everything, without writing a byte, and then put in order what a crash has left.
+"""Opening a log: look at everything without writing a byte, then repair the effects of a crash.
 
-Theory of operation: `look` compares the files of a log with what is recorded of them (`known_logs`). A recorded
+Theory of operation: `look` compares the files of a log with the records of them (`known_logs`). A recorded
 segment is known by its last batch and its indexes: its batches are not read. A segment that is not recorded (the last
-one after a crash, one that an earlier version or Kafka wrote) is read batch by batch. What does not fit is a finding:
-either the file can be rebuilt from the batches, or batches are missing, and then nobody may take the log for sound.
-`settle` writes: it cuts the torn tail behind the last sound batch that was ever synced, and rebuilds indexes and
+one after a crash, one that an earlier version or Kafka wrote) is read batch by batch. A difference is a finding:
+either the file can be rebuilt from the batches, or batches are missing, and the log is refused.
+`settle` writes: it cuts the torn tail after the last sound batch, and rebuilds indexes and
 checkpoints. Damage in batches that `look` did not read is found by whoever reads them.
 Source: reference §7.3; ``LogLoader.java``.
 """
@@ -26,14 +26,15 @@ from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
 
 BATCHES = "its batches say otherwise"
+CHANGED = "it is not what was written"
 LOGGER = logging.getLogger("zombieproof.broker")
 
 
 class Recorded(NamedTuple):
-    """What is recorded of a log outside of its folder.
+    """The record of a log outside of its folder.
 
     Attributes:
-        start_offset: the first offset that is served; None: nobody knows.
+        start_offset: the first offset that is served; None: unknown.
         synced_offset: everything below was on the disk.
         was_clean: the log was closed in order.
         state: the whole record, where there is one.
@@ -107,7 +108,7 @@ class LogLoader:
     # ---------------------------------------------------------------- looking
 
     def look(self, recorded: Recorded, *, reads_all: bool = False) -> list[Finding]:
-        """Know the log, and what is wrong with it; nothing is written. `reads_all`: every batch is read."""
+        """Read the state of the log, and return its faults; nothing is written. `reads_all`: every batch is read."""
         self._begin(recorded)
         files = self._files
         files.states.read(0 if recorded.state is None else recorded.state.sequence)
@@ -192,7 +193,7 @@ class LogLoader:
         changed = segment.changed_indexes(known)
         for suffix, recorded in zip(SUFFIXES[1:], known[-3:], strict=True):
             if suffix in changed and recorded != UNKNOWN:
-                fault = "it is not what was written" if segment.exists(suffix) else "it is missing"
+                fault = CHANGED if segment.exists(suffix) else "it is missing"
                 self._rebuilds(segment.path(suffix), fault, self._files.states.path)
         if TRANSACTION_INDEX in changed:
             self._doubtful.append(segment.base_offset)
@@ -214,13 +215,13 @@ class LogLoader:
         self._unsettled.append(segment)
 
     def _look_at_tail(self, segment: Segment) -> None:
-        """The last segment after a crash: sound batches stay, what is behind them was never acknowledged.
+        """Look at the last segment after a crash: bytes after the last sound batch were never acknowledged.
 
-        What lies below the last entry of the index that was synced is not looked at before somebody reads it.
+        Batches below the last synced entry of the index are left to readers.
         """
         files, synced, state = self._files, self._recorded.synced_offset, self._recorded.state
         self._recovers, self._had_index = True, segment.exists(INDEX)
-        # Where nothing is recorded only the batches tell of epochs, producers and aborted transactions.
+        # Without records, only the batches show epochs, producers and aborted transactions.
         self._epochs.read()
         is_known = self._epochs.entries[: len(self._epochs_recorded)] == self._epochs_recorded and bool(self._epochs)
         known_below = synced if is_known and state is not None else 0
@@ -241,7 +242,7 @@ class LogLoader:
             )
 
     def _look_at_aborted(self, segment: Segment) -> None:
-        """What the last segment lists of aborted transactions that end below what was synced is what it listed."""
+        """Compare the aborted transactions that the last segment lists below the synced end with the record."""
         synced, state = self._recorded.synced_offset, self._recorded.state
         listed = segment.read_aborted()[0]
         digest = self._aborted.digest_of([each for each in listed if each.last_offset < synced])
@@ -250,7 +251,7 @@ class LogLoader:
         self._doubtful.append(segment.base_offset)
         if state is not None:
             path = segment.path(TRANSACTION_INDEX)
-            fault = "it is not what was written" if segment.exists(TRANSACTION_INDEX) else "it is missing"
+            fault = CHANGED if segment.exists(TRANSACTION_INDEX) else "it is missing"
             self._rebuilds(path, fault, self._recorded.source)
 
     def _look_at_snapshots(self, names: Sequence[str]) -> None:
@@ -261,7 +262,7 @@ class LogLoader:
             path = f"{files.directory}/{file_name(offset, SNAPSHOT)}"
             is_there = file_name(offset, SNAPSHOT) in names
             if is_there and offset < fixed_below and checksum(files.disk.read(path)) != seal:
-                self._rebuilds(path, "it is not what was written", files.states.path)
+                self._rebuilds(path, CHANGED, files.states.path)
                 self._void.append(path)
             elif not is_there and self._recorded.was_clean and offset == files.end_offset:
                 self._rebuilds(path, "it is missing", files.states.path)
@@ -292,7 +293,7 @@ class LogLoader:
         return self._files.states.state.leader_epochs
 
     def _look_at_epochs(self) -> None:
-        """The checkpoint of leader epochs agrees with what is recorded, or with the batches, or it is rebuilt."""
+        """Compare the checkpoint of leader epochs with the record or the batches."""
         files, recorded = self._files, self._epochs_recorded
         self._epochs.read()
         path, read = f"{files.directory}/{LEADER_EPOCHS}", self._epochs.entries
@@ -314,7 +315,7 @@ class LogLoader:
             # A log that was never recorded may have none: Kafka's old ones have not, and a crash may come before it.
             was_there = recorded or (self._recorded.state is not None and self._recorded.claims_records)
             if is_there or was_there:
-                self._rebuilds(path, "it is not what was written" if is_there else "it is missing", BATCHES)
+                self._rebuilds(path, CHANGED if is_there else "it is missing", BATCHES)
         self._epochs.know(base)
         self._writes_epochs = not is_known
         for segment, stretches in self._scanned.items():
@@ -358,7 +359,7 @@ class LogLoader:
     # ---------------------------------------------------------------- settling
 
     def settle(self) -> None:
-        """Write what `look` has found to be due.
+        """Write the changes that `look` has found necessary.
 
         Raises:
             StorageFailure: the disk has failed.
@@ -397,7 +398,7 @@ class LogLoader:
             files.flush()
 
     def _recover(self, segment: Segment) -> None:
-        """The torn tail is cut, and what lies below it is indexed."""
+        """Cut the torn tail, and index the batches before it."""
         files, path = self._files, segment.path(LOG)
         torn = files.disk.size(path) - segment.size if segment.exists(LOG) else 0
         if segment.cut_file():
@@ -405,7 +406,7 @@ class LogLoader:
             LOGGER.warning("%s: the last %d bytes, from offset %d on, are torn, and were cut", name, torn, end)
         files.touched[segment.path(LOG)] = None
         if segment.size or self._had_index:
-            # What an index on the disk says is believed by the next start: nothing of the tail may be left in it.
+            # The next start trusts the index on the disk: no entry of the tail may be left in it.
             files.touched |= dict.fromkeys(segment.write_indexes())
         files.names_changed = True
         self._epochs.write()

@@ -1,9 +1,9 @@
-"""What can be kept of a damaged log: every batch that is sound and in order.
+"""Salvage of a damaged log: keep every batch that is sound and in order.
 
-Theory of operation: a plan is made without writing (`plan`); it says which offsets are lost. `Salvage.apply` writes the
-segments anew that have something else in them, records what is there now, and lets the log continue behind the last
-offset that was ever given, so that no offset is given twice. Base offset and leader epoch of a batch are not covered by
-its checksum: where both neighbours say what they must be, they are corrected. Indexes are rebuilt by the next start.
+Theory of operation: a plan is made without writing (`plan`); it lists the offsets that are lost. `Salvage.apply`
+rewrites the segments that contain other bytes, records the segments that are left, and lets the log continue after
+the last offset that was ever given, so that no offset is given twice. Base offset and leader epoch of a batch are not
+covered by its checksum: where both neighbours determine them, they are corrected. The next start rebuilds indexes.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ class Salvage:
     """The plan for one log.
 
     Attributes:
-        lost: ranges of offsets, each the first one and the one behind the last.
+        lost: ranges of offsets, each as its first offset and the one after its last.
         end_offset: where the log continues.
     """
 
@@ -73,10 +73,10 @@ class Salvage:
     start_offset: int = 0
 
     def apply(self, set_aside: Callable[[str], None]) -> LogState:
-        """Write what is kept; `set_aside` moves a file away before another takes its place.
+        """Write the kept batches; `set_aside` moves a file away before another takes its place.
 
         Returns:
-            What is to be recorded of the log.
+            The new record of the log.
         """
         disk, known = self.disk, SegmentStates(self.disk, self.directory)
         known.read()
@@ -115,7 +115,7 @@ class Salvage:
     def _entry(self, segment: _Kept, data: bytes, next_offset: int, known: SegmentStates) -> SegmentState:
         last = len(data) - segment.batches[-1].size if segment.batches else 0
         was = known.state.segments.get(segment.base_offset)
-        # The list of aborted transactions says more than the batches that are left, if it is what was written.
+        # An undamaged list of aborted transactions knows more than the batches that are left.
         path = f"{self.directory}/{file_name(segment.base_offset, TRANSACTION_INDEX)}"
         is_listed = was is not None and self.disk.exists(path) and checksum(self.disk.read(path)) == was[-1]
         return SegmentState(
@@ -133,7 +133,7 @@ class Salvage:
 
 
 def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_compacted: bool) -> Salvage:
-    """What can be kept of the log in a folder, and what is lost."""
+    """Plan the salvage of the log in a folder."""
     found = Salvage(disk, directory, recorded, topic_id)
     names = [name for name in disk.listed(directory) if name.endswith(LOG) and name[:20].isdecimal()]
     bases = sorted(int(name.removesuffix(LOG)) for name in names)
@@ -212,7 +212,7 @@ def _sound_batches(data: bytes, base: int, behind: int | None, synced: int) -> t
 
 
 def _correct(batches: list[_Batch], base: int, behind: int) -> None:
-    """Let base offsets and leader epochs be what their neighbours leave no choice about."""
+    """Correct base offsets and leader epochs that their neighbours determine."""
     for place, batch in enumerate(batches):
         end = batches[place - 1].end_offset if place else base
         follows = batches[place + 1].base_offset if place + 1 < len(batches) else behind
