@@ -14,12 +14,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.real_clients.install import NotInstalled, clients_of, install, program
+from tests.real_clients.install import ROOT, NotInstalled, clients_of, install, program
 from tests.real_clients.processes import Served
 from zombieproof.model.releases import RELEASES
 from zombieproof.report.pages import table, write_page
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "clients-by-release.md"
+PAGE = ROOT / "docs" / "clients-by-release.md"
 COMMAND = "python -m tests.real_clients.by_release"
 PATIENCE_S = 90
 KINDS = ("java", "librdkafka", "kafka-python")
@@ -43,7 +43,7 @@ def drive(release: str, name: str, folder: Path) -> str:
     """
     with Served(folder, "--release", release, "--topic", "t=1") as broker:
         words = [*program(name), broker.bootstrap, "t"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
         said = broker.end()
     assert done.returncode == 0, f"{name} at {release}: {done.stdout} {done.stderr[-2000:]}"
     assert broker.process.returncode == 0, f"serve --release {release}: {said}"

@@ -324,7 +324,8 @@ def _call(name: str, command: Command, folder: Path) -> None:
 def _digest(installer: Installer, folder: Path) -> str:
     said = hashlib.sha256()
     for command in (*installer.commands(folder), installer.starts(folder)):
-        said.update("\0".join(str(word).replace(str(folder), "") for word in command).encode() + b"\n")
+        words = [str(word).replace(str(folder), "").replace(str(ROOT), "") for word in command]
+        said.update("\0".join(words).encode() + b"\n")
     for root in installer.made_of:
         for file in sorted(path for path in (root.rglob("*") if root.is_dir() else (root,)) if path.is_file()):
             said.update(file.name.encode() + b"\0" + file.read_bytes())

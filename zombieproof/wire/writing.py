@@ -249,15 +249,14 @@ def _write_value(kafka_type: str, is_flexible: bool) -> Write:
 
 
 def _write_records(is_flexible: bool, out: bytearray, value: Records | bytes | None) -> None:
-    records = value if isinstance(value, Records) else None
-    count = records.size if records is not None else NONE if value is None else len(value)  # type: ignore[arg-type]
+    count = value.size if isinstance(value, Records) else NONE if value is None else len(value)
     out += write_uvarint(count + 1) if is_flexible else INT32.pack(count)
-    if records is None:
-        out += value or b""  # type: ignore[operator]
+    if not isinstance(value, Records):
+        out += value or b""
     elif isinstance(out, Output):
-        out.put(records)
+        out.put(value)
     else:
-        out += b"".join(map(write_batch, records.batches))
+        out += b"".join(map(write_batch, value.batches))
 
 
 def _write_uuid(out: bytearray, value: UUID | None) -> None:
