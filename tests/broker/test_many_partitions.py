@@ -21,7 +21,7 @@ from zombieproof.messages.transactions import (
     InitProducerIdAnswer,
     TransactionToAdd,
 )
-from zombieproof.model.vocabulary import Error, Isolation
+from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 SETTINGS = Settings(transaction_state_log_num_partitions=1, offsets_topic_num_partitions=1)
 FEW, MANY = 40, 160
@@ -44,10 +44,11 @@ def calls(work: Callable[[], object]) -> int:
     return count
 
 
-def sent(*who: int) -> tuple[SentBatch, ...]:
-    records = (Record(None, b"v"),)
-    of_transaction = Batch(*who, 0, True, records, timestamp_ms=5) if who else None
-    return (SentBatch(of_transaction or Batch(records=records, timestamp_ms=5)),)
+def sent(producer_id: int = NONE, epoch: int = NONE) -> tuple[SentBatch, ...]:
+    """One record; of a transaction, if it has a producer."""
+    is_transactional, records = producer_id != NONE, (Record(None, b"v"),)
+    sequence = 0 if is_transactional else NONE
+    return (SentBatch(Batch(producer_id, epoch, sequence, is_transactional, records, timestamp_ms=5)),)
 
 
 def counted(partitions: int, disk: FaultDisk | None) -> dict[str, int]:

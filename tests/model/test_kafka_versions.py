@@ -82,7 +82,8 @@ def test_what_is_new_in_a_release_is_named(changed: Release, told: str) -> None:
 
 def test_a_feature_is_told_or_left_out_and_never_both() -> None:
     assert not set(FEATURES) & set(NOT_TOLD)
-    assert features_of("3.9") == {}
+    assert features_of("3.9") == {"metadata.version": (1, 21)}, "as a real 3.9.1 answered"
+    assert features_of("3.2") == {}
 
 
 def test_what_is_written_is_what_is_on_file() -> None:

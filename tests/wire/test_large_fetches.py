@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from functools import partial
 from socket import create_connection, socket
 from threading import Thread
 from time import monotonic, sleep
@@ -33,7 +34,7 @@ def running() -> Iterator[Running]:
     with Running() as made:
         made.topics(t=1)
         for number in range(COUNT):
-            made.do(lambda number=number: _produce(made, number))
+            made.do(partial(_produce, made, number))
         yield made
 
 
