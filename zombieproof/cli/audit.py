@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from zombieproof import system
 from zombieproof.cli.extras import need
 from zombieproof.cli.judging import examined, is_trace, judge_and_tell
 from zombieproof.cli.options import PATH, reported
@@ -99,6 +100,7 @@ def audit_command(
 def _runner(processes: int, spark: str) -> Iterator[Runner]:
     """Where segments are screened. The compiler, and Spark, are loaded when they are needed."""
     if spark:
+        system.refuse_on_windows("zombieproof audit --spark", "use --processes")
         need("spark", "pyspark", "audit --spark")
         from zombieproof.pipeline.audit import on_spark, session_for_audit  # noqa: PLC0415
         from zombieproof.pipeline.own_session import NoSpark  # noqa: PLC0415

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from zombieproof.checker import request as asking
 from zombieproof.checker.engine.folder import EVERY_SECONDS, FolderRefused, Keeping
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from zombieproof.checker.checking import Checked
     from zombieproof.checker.turning import Turn
     from zombieproof.report.mutants import Hunt
-
-_CGROUP_CPU: Final = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +146,6 @@ def spill_of(folder: Path | None, choice: Choice) -> Path | None:
     if folder is not None and choice.walks is not None:
         raise WrongUsage("--spill and --simulate: choose one; walks keep nothing")
     return folder
-
-
-def cores() -> int:
-    """How many cores this process may use at a time, as far as the system tells; at least 1."""
-    try:
-        allowed = len(os.sched_getaffinity(0))
-    except (AttributeError, OSError):  # not every system binds a process to cores
-        allowed = os.cpu_count() or 1
-    with contextlib.suppress(OSError, ValueError, ZeroDivisionError):  # no control group, or one without a limit
-        quota, period = map(int, _CGROUP_CPU.read_text().split())
-        if quota > 0:
-            allowed = min(allowed, math.ceil(quota / period))
-    return allowed
 
 
 def choose(names: Sequence[str], choice: Choice, *, model: str = "") -> list[Scenario]:

@@ -190,7 +190,7 @@ def _report(harvest: Harvest, store: Store, form: Format) -> None:
     """Write the pages beside the results, what was found to stdout, and remarks to stderr."""
     pages = {"report.md": farm_pages.as_markdown(harvest), "report.html": farm_pages.as_html(harvest)}
     for name, page in pages.items():
-        (store.folder / name).write_text(page, encoding="utf-8")
+        (store.folder / name).write_text(page, encoding="utf-8", newline="\n")
     screen, aside = Screen(), Screen(sys.stderr)
     if form == "text":
         farm_text.show(screen, harvest)

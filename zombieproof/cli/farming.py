@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from zombieproof import system
 from zombieproof.checker import own
 from zombieproof.checker.scenario import Scenario
 from zombieproof.cli.bars import progress
-from zombieproof.cli.exploring import cores, examine_all, workers_of
+from zombieproof.cli.exploring import examine_all, workers_of
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.farm.exploring import Limits, Watch
 from zombieproof.farm.found import Entry
@@ -82,7 +83,7 @@ def runner_of(processes: int | None, spark: str, workers: int | None, memory_byt
         return in_this_process(Limits(workers_of(workers), memory_bytes), watch)
     if not 1 <= processes <= MOST_PROCESSES:
         raise WrongUsage(
-            f"--processes {processes}: give 1 to {MOST_PROCESSES}; this machine has {cores()} cores for it"
+            f"--processes {processes}: give 1 to {MOST_PROCESSES}; this machine has {system.cores()} cores for it"
         )
     return in_processes(processes, Limits(1, memory_bytes, sharing=processes), watch)
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import get_completion_class
 
+from zombieproof import system
 from zombieproof.cli.streams import Undelivered, guarded
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report.exits import Exit
@@ -55,6 +56,14 @@ COMMANDS: Final = {
 }
 """Every command with what it does in a line. It is in the module of its name, which is imported when it is called."""
 
+NOT_ON_WINDOWS: Final = {
+    "pack": "run `zombieproof audit` on the segments as they are",
+    "farm": "run `zombieproof check` for one scenario after the other",
+    "sweep": "run `zombieproof check --bounds` for one set of bounds after the other",
+    "verify": "run `zombieproof check` and `zombieproof diagrams --check`",
+}
+"""Commands that nothing tests on Windows, each with what to do there instead."""
+
 HELP: Final = """Kafka's exactly-once protocol, checked exhaustively and replayed against what real clusters recorded.
 
 \b
@@ -91,6 +100,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the arguments begin with, whole."""
         name, command, rest = super().resolve_command(ctx, args)
+        if name in NOT_ON_WINDOWS and not {"-h", "--help"} & set(rest):
+            system.refuse_on_windows(f"zombieproof {name}", NOT_ON_WINDOWS[name])
         return name, command_named(name) if name in COMMANDS else command, rest
 
 
@@ -187,7 +198,7 @@ def _run(given: Sequence[str]) -> int:
             return Exit.USAGE
     except click.ClickException as error:
         return _refused(error)
-    except WrongUsage as error:
+    except (WrongUsage, system.Unsupported) as error:
         _complain(str(error))
         return Exit.USAGE
     return code if isinstance(code, int) else Exit.HOLDS

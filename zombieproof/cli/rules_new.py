@@ -252,7 +252,7 @@ def write(root: Path, name: str, files: list[Written]) -> None:
         raise WrongUsage(f"{root / refused[0]} cannot be written; nothing was")
     try:
         for file in files:
-            (root / file.path).write_text(file.text, encoding="utf-8")
+            (root / file.path).write_text(file.text, encoding="utf-8", newline="\n")
         _regenerate(root, name)
     except OSError as error:
         _restore(root, before)

@@ -10,9 +10,10 @@ from typing import Literal
 import click
 
 import zombieproof
+from zombieproof import system
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.warming import compiling_beside
-from zombieproof.cli.exploring import Choice, cores, explore_all, hunt_all, turn_all, workers_of
+from zombieproof.cli.exploring import Choice, explore_all, hunt_all, turn_all, workers_of
 from zombieproof.cli.options import reported, threads
 from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
 from zombieproof.report import diagrams, machines_page, results, rules_page, verification, verification_junit
@@ -93,7 +94,7 @@ def gather(choice: Choice, root: Path | None) -> Found:
         found.cases = (cases, time.perf_counter() - began)
     if not diagrams.dot_is_installed():
         found.missing.append("`dot` (package graphviz): committed SVG files are compared, and none can be drawn anew")
-    with compiling_beside(list(SCENARIOS.values()), cores()):
+    with compiling_beside(list(SCENARIOS.values()), system.cores()):
         found.runs, found.interrupted = explore_all(list(SCENARIOS.values()), choice)
     if not found.interrupted:
         found.hunts, found.interrupted = hunt_all(list(SCENARIOS.values()), choice)

@@ -46,6 +46,9 @@ class Watcher:
 @contextmanager
 def watching() -> Iterator[Watcher]:
     """Watch explorations in this block; what was shown is gone afterwards."""
+    from zombieproof.checker.engine.internals.expected import take_warning  # noqa: PLC0415  # Numba is not needed by all
+
+    _warn(take_warning())
     try:
         if not sys.stderr.isatty():
             yield Watcher(None)
@@ -55,12 +58,11 @@ def watching() -> Iterator[Watcher]:
         with progress() as bar:
             yield Watcher(bar)
     finally:
-        _tell_fault_of_the_cache()
+        from zombieproof.checker.engine.cache import take_fault  # noqa: PLC0415  # Numba is loaded when it is needed
+
+        _warn(take_fault())
 
 
-def _tell_fault_of_the_cache() -> None:
-    from zombieproof.checker.engine.cache import take_fault  # noqa: PLC0415  # Numba is loaded when it is needed
-
-    fault = take_fault()
+def _warn(fault: str | None) -> None:
     if fault:
         Screen(sys.stderr).say(fault)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from zombieproof.checker.engine.locking import NoLocksHere, claim
+from zombieproof import system
 from zombieproof.checker.request import chosen, preset_in_force
 from zombieproof.farm.sources import sources
 from zombieproof.farm.sweeping import Explore, Place, Space
@@ -106,10 +105,10 @@ class KeptSweep:
 
     def _claim(self) -> None:
         try:
-            is_ours = claim(self._file.fileno())
-        except NoLocksHere:
-            fault = "this system has no locks of files, so another process could write there"
-            raise self._refused(fault, "give no file") from None
+            is_ours = system.claim(self._file.fileno())
+        except system.NoFileLocks:
+            fault = "this file system cannot lock files, so another process could write there"
+            raise self._refused(fault, "give a file on a local disk") from None
         if not is_ours:
             raise self._refused("another process works on it", "wait for its end, or give another file")
 
@@ -171,7 +170,7 @@ class KeptSweep:
         try:
             self._file.write(json.dumps({**data, _SUM: _sum_of(data, salt)}).encode() + b"\n")
             self._file.flush()
-            os.fsync(self._file.fileno())
+            system.sync(self._file.fileno())
         except OSError as error:
             raise self._refused(error.strerror or str(error), "make room, and go on with --resume") from None
 

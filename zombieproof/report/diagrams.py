@@ -86,7 +86,7 @@ def write_all(
     }
     directory.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="\n")
     return list(texts)
 
 

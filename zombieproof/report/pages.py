@@ -28,7 +28,7 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def write_page(path: Path, text: str) -> Path:
     """Write a page, and the folder that it lies in."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")
     return path
 
 

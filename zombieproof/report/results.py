@@ -315,6 +315,6 @@ def write(wanted: Iterable[Page]) -> list[Path]:
     for path, text in wanted:
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", newline="\n")
             changed.append(path)
     return changed

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from zombieproof import system
 from zombieproof.formats.record_batch import header_at
 from zombieproof.formats.segments import Part, PartKind, part_at
 from zombieproof.screening.checksum import TABLES
@@ -65,7 +66,7 @@ def _let_go(data: memoryview, begin: int, end: int) -> None:
     """Bytes of a mapped file that were walked need not stay in memory; the file's pages are the system's to keep."""
     first = begin - begin % mmap.PAGESIZE
     if isinstance(data.obj, mmap.mmap) and end > first:
-        data.obj.madvise(mmap.MADV_DONTNEED, first, min(end, len(data.obj)) - first)
+        system.release_pages(data.obj, first, min(end, len(data.obj)) - first)
 
 
 def _take(chunk: Chunk, data: memoryview, part: Part, file: str, row: int) -> int:

@@ -6,10 +6,10 @@ as the process is not looked at for garbage again and again.
 
 import asyncio
 import gc
-import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from zombieproof import system
 from zombieproof.wire.api import Address
 from zombieproof.wire.server import Server
 
@@ -51,14 +51,13 @@ async def _serve(
     over, loop = asyncio.Event(), asyncio.get_running_loop()
     try:
         addresses = await server.start()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, over.set)
-        tell(addresses)  # Who reads it may tell us to end.
-        waiting = loop.create_task(_tick(status, every_s))
-        await server.serve_until(over)
-        waiting.cancel()
-        with suppress(asyncio.CancelledError):
-            await waiting
+        with system.calling_on_termination(loop, over.set):
+            tell(addresses)  # Who reads it may tell us to end.
+            waiting = loop.create_task(_tick(status, every_s))
+            await server.serve_until(over)
+            waiting.cancel()
+            with suppress(asyncio.CancelledError):
+                await waiting
     finally:
         await server.close()
 

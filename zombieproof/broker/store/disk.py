@@ -5,7 +5,6 @@ crash when it was synced: bytes by `sync`, names (new, moved, removed) by `sync_
 """
 
 import errno
-import fcntl
 import os
 import shutil
 import threading
@@ -14,6 +13,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
+
+from zombieproof import system
 
 MOST_OPEN = 512
 """So many files are kept open."""
@@ -162,7 +163,7 @@ class RealDisk:
         number = self._opened(path, os.O_RDWR).number
         left = os.fstat(number).st_size - at if size is None else size
         parts = []
-        while left > 0 and (part := os.pread(number, left, at)):
+        while left > 0 and (part := system.read_at(number, left, at)):
             parts.append(part)
             at, left = at + len(part), left - len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -172,7 +173,7 @@ class RealDisk:
         try:
             number, rest = self._opened(path, os.O_RDWR | os.O_CREAT).number, memoryview(data)
             while rest:
-                written = os.pwrite(number, rest, at)
+                written = system.write_at(number, rest, at)
                 at, rest = at + written, rest[written:]
         except OSError as error:
             raise OSError(
@@ -187,14 +188,13 @@ class RealDisk:
         """Sync the bytes of a file, and its size."""
         opened = self._opened(path, os.O_RDWR)
         try:
-            os.fdatasync(opened.number)
+            system.sync(opened.number)
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror} (while syncing)", self.name(path)) from error
 
     def sync_directory(self, path: str) -> None:
         """Sync the names in a folder."""
-        opened = _Open(self.root / path, os.O_RDONLY | os.O_DIRECTORY)
-        os.fsync(opened.number)
+        system.sync_directory(self.root / path)
 
     def side_by_side(self, jobs: Sequence[Job]) -> list[OSError | None]:
         """Do jobs at once where there are several: the operating system then has one commit for many of them."""
@@ -223,9 +223,12 @@ class RealDisk:
         """Take the lock of a file, which is made where it is not there."""
         opened = _Open(self.root / path, os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(opened.number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InUse(errno.EAGAIN, "another process has the lock", self.name(path)) from error
+            is_ours = system.claim(opened.number)
+        except system.NoFileLocks:
+            fault = "this file system cannot lock files, so another broker could write here; use a local disk"
+            raise OSError(errno.ENOLCK, fault, self.name(path)) from None
+        if not is_ours:
+            raise InUse(errno.EAGAIN, "another process has the lock", self.name(path))
         self._locks.append(opened)
 
     def close(self) -> None:
@@ -268,6 +271,7 @@ def disk_below(path: Path, fault_of: Callable[[Sequence[str]], str | None]) -> R
         UnfitPath: it is none, not the one, or may not be written.
     """
     try:
+        system.need_durable_files(f"a data directory ({path})", "leave it away: brokers then keep everything in memory")
         if path.exists() and not path.is_dir():
             fault: str | None = "is a file: a data directory is a folder"
         else:
@@ -276,6 +280,8 @@ def disk_below(path: Path, fault_of: Callable[[Sequence[str]], str | None]) -> R
             path.mkdir(parents=True, exist_ok=True)
             if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
                 fault = "may not be written by this user: give the right, or choose another directory"
+    except system.Unsupported as error:
+        raise UnfitPath(str(error)) from None
     except OSError as error:
         raise UnfitPath(f"{path}: {error.strerror}: a data directory must be read and written") from error
     if fault is not None:

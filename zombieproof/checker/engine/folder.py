@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from zombieproof.checker.engine.locking import NoLocksHere, claim
+from zombieproof import system
 
 LOCK: Final = "lock"
 EVERY_SECONDS: Final = 60.0
@@ -67,6 +67,10 @@ class Folder:
         self.path = path
         self.who = f"{option} {path}"
         try:
+            system.need_durable_files(self.who, f"leave {option} away")
+        except system.Unsupported as error:
+            raise FolderRefused(str(error)) from None
+        try:
             path.mkdir(exist_ok=True)
             foreign = sorted(one.name for one in path.iterdir() if not _is_ours(one.name, names))
             if foreign:
@@ -85,11 +89,12 @@ class Folder:
 
     def _claim(self) -> None:
         try:
-            is_ours = claim(self._lock)
-        except NoLocksHere:
+            is_ours = system.claim(self._lock)
+        except system.NoFileLocks:
             os.close(self._lock)
             raise FolderRefused(
-                f"{self.who}: this system has no locks of files, so another process could write there; give no folder"
+                f"{self.who}: this file system cannot lock files, so another process could write there; give a folder "
+                "on a local disk"
             ) from None
         if not is_ours:
             holder = os.read(self._lock, 32).decode(errors="replace").strip() or "unknown"
@@ -98,7 +103,7 @@ class Folder:
                 f"{self.who}: another process works on it ({holder}); wait for its end, or give another folder"
             )
         os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        system.write_at(self._lock, str(os.getpid()).encode(), 0)
 
     def __enter__(self) -> Self:
         return self
@@ -127,22 +132,14 @@ class Folder:
                     digest.update(view)
                     size += view.nbytes
                 file.flush()
-                os.fsync(file.fileno())
+                system.sync(file.fileno())
             part.replace(self.path / name)
         except BaseException:
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
             raise
-        self._settle()
+        system.sync_directory(self.path)
         return Written(name, size, digest.hexdigest())
-
-    def _settle(self) -> None:
-        """See that names, too, are on the disk."""
-        there = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(there)
-        finally:
-            os.close(there)
 
     def read(self, written: Written) -> bytearray:
         """Return what is in a file.

@@ -8,7 +8,6 @@ fingerprint is kept unless a run has it, and what is new becomes a run. Runs tha
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import IO, Any, Final
 
 import numpy as np
 
+from zombieproof import system
 from zombieproof.checker.engine.folder import Folder, FolderRefused
 from zombieproof.checker.engine.places import REGION_BITS, REGIONS
 from zombieproof.checker.engine.result import Spilled
@@ -50,7 +50,7 @@ class Store:
         place, view = self.size, memoryview(np.ascontiguousarray(array).view(np.uint8).data)
         try:
             while view:
-                written = os.pwrite(self._file.fileno(), view, self.size)
+                written = system.write_at(self._file.fileno(), view, self.size)
                 self.size += written
                 view = view[written:]
         except OSError as error:
@@ -65,7 +65,7 @@ class Store:
         content = np.empty(count, dtype)
         view, read = memoryview(content.view(np.uint8).data), 0
         while read < view.nbytes:
-            got = os.preadv(self._file.fileno(), [view[read:]], place + read)
+            got = system.read_into(self._file.fileno(), view[read:], place + read)
             if not got:
                 raise SpillFault(f"{self._path} has been cut while it was used; keep others out of the folder")
             read += got

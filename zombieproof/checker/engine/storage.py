@@ -6,19 +6,18 @@ and the action. When a block has been expanded its states are forgotten, and onl
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import psutil
 
+from zombieproof import system
 from zombieproof.checker.engine.origins import Origins, StoredOrigins, origins
 from zombieproof.checker.engine.places import (
     BUCKET,
@@ -40,11 +39,6 @@ _DOUBLES_BELOW: Final = 2 * MIB
 _GROWS_BY: Final = 29, 20  # so that behind it 14.3 bytes are taken for each fingerprint, and before it 9.8
 _SHARE_OF_AVAILABLE: Final = 0.8
 _MOST_IN_A_LEVEL: Final = 1 << 32  # parents are kept in four bytes
-# Anonymous memory that is shared, as it is by default, gets no huge pages. Some systems have no such flags.
-_PRIVATE: Final[dict[str, int]] = (
-    {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
-)
-_CGROUP: Final = Path("/sys/fs/cgroup")
 
 
 class OutOfMemory(Exception):
@@ -88,13 +82,11 @@ class Memory:
         # The system lets an area begin where a huge page does if it is a whole number of them.
         length = (wholes + 1) * _HUGE_PAGE if wholes else max(size, 1)
         try:
-            area = mmap.mmap(-1, length, **_PRIVATE)
+            area = system.private_pages(length)
         except OSError as error:
             raise OutOfMemory(f"the system refuses {size / MIB:,.0f} MiB more: {error.strerror}") from None
-        if wholes and hasattr(mmap, "MADV_HUGEPAGE"):
-            with contextlib.suppress(OSError):  # a kernel without huge pages
-                # The last one only if half of it is wanted.
-                area.madvise(mmap.MADV_HUGEPAGE, 0, (size + _HUGE_PAGE // 2) // _HUGE_PAGE * _HUGE_PAGE)
+        if wholes:  # The last one only if half of it is wanted.
+            system.prefer_huge_pages(area, (size + _HUGE_PAGE // 2) // _HUGE_PAGE * _HUGE_PAGE)
         return area
 
     def pages(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -106,10 +98,8 @@ class Memory:
 def _available() -> int:
     """Return what the machine, or the control group of this process, has left in bytes."""
     available = int(psutil.virtual_memory().available)
-    with contextlib.suppress(OSError, ValueError):  # no control group, or one without a limit
-        limit = int((_CGROUP / "memory.max").read_text())
-        available = min(available, max(0, limit - int((_CGROUP / "memory.current").read_text())))
-    return available
+    left = system.memory_left_in_group()
+    return available if left is None else min(available, left)
 
 
 class Growth:
@@ -225,8 +215,8 @@ class Table:
     def _give_back(self, regions: int) -> None:
         """Give the pages of the first regions back."""
         size = self.slots.nbytes // REGIONS * regions // _HUGE_PAGE * _HUGE_PAGE
-        if size and hasattr(mmap, "MADV_DONTNEED"):
-            self._area.madvise(mmap.MADV_DONTNEED, 0, size)
+        if size:
+            system.release_pages(self._area, 0, size)
 
     def take(self, used: Any, slots: Any) -> None:
         """Be the table that another one was; raises OutOfMemory."""

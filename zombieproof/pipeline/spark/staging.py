@@ -1,7 +1,6 @@
 """What a task hands to the driver: its rows themselves, or a file that holds them."""
 
 import contextlib
-import os
 import platform
 import re
 import tempfile
@@ -14,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
+from zombieproof import system
 from zombieproof.pipeline.spark.options import SinkOptions
 from zombieproof.pipeline.spark.tables import TableRows, from_bytes, to_bytes
 from zombieproof.pipeline.spark.task_context import Attempt
@@ -64,7 +64,7 @@ def hand_over(table: pa.Table, options: SinkOptions, attempt: Attempt, job: str)
     with beside.open("wb") as stream:
         stream.write(to_bytes(table))
         stream.flush()
-        os.fsync(stream.fileno())
+        system.sync(stream.fileno())
     beside.replace(path)
     return Handed(query, batch, table.num_rows, b"", str(path), platform.node())
 

@@ -1,6 +1,5 @@
 """A packed segment as chunks of columns, row group after row group: what `screening.reading` makes of the segment."""
 
-import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from zombieproof import system
 from zombieproof.formats.record_batch import LOG_OVERHEAD, MAGIC, BatchHeader
 from zombieproof.formats.segments import Part
 from zombieproof.formats.topics import CONSUMER_OFFSETS
@@ -217,7 +217,7 @@ def room(origin: Origin) -> Iterator[memoryview]:
     if not origin.length:
         yield memoryview(b"")
         return
-    mapped = mmap.mmap(-1, origin.length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    mapped = system.private_pages(origin.length)
     data = memoryview(mapped)
     try:
         yield data

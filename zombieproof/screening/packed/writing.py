@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from zombieproof import system
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.screening.packed.layout import (
     COLUMN_TYPES,
@@ -129,7 +130,7 @@ def being_written(target: Path) -> Iterator[Path]:
     try:
         yield unfinished
         with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
+            system.sync(file.fileno())
         unfinished.chmod(0o666 & ~_mask())
         unfinished.replace(target)
     except BaseException:
