@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zombieproof.checker.engine.compilation import entry
+from zombieproof.checker.engine.internals.compilation import entry
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.model import decisions

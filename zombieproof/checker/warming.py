@@ -34,10 +34,10 @@ _PROGRAM: Final = "import sys; from zombieproof.checker.warming import compile_a
 @contextlib.contextmanager
 def compiling_beside(scenarios: Sequence[Scenario], cores: int) -> Iterator[None]:
     """Compile the models of these scenarios beside, but for that of the first; what is not done at the end is ended."""
-    from zombieproof.checker.engine.cache import is_on  # noqa: PLC0415  # Numba is loaded when it is needed
+    from zombieproof.checker.engine.compiled import is_keeping  # noqa: PLC0415  # Numba is loaded when it is needed
 
     others = [*firsts_of(scenarios)[1:], *firsts_of([each for each in scenarios if each.leads_to])]
-    if cores < 2 or not is_on() or not others:
+    if cores < 2 or not is_keeping() or not others:
         yield
         return
     with _process(_PROGRAM, *(each.name for each in others)):
@@ -84,10 +84,10 @@ def compile_all(names: Sequence[str]) -> None:
 def compile_apart(model: Model, scenario: Scenario, request: Request, stop: Stop | None) -> float:
     """Have what a registered scenario explores in the cache, compiled by another process; returns the seconds."""
     from zombieproof.checker.engine.cache import can_keep  # noqa: PLC0415  # the same
-    from zombieproof.checker.engine.compiled import is_kept  # noqa: PLC0415  # the same
+    from zombieproof.checker.engine.compiled import is_keeping, is_kept  # noqa: PLC0415  # the same
     from zombieproof.checker.scenarios import SCENARIOS  # noqa: PLC0415  # the same
 
-    if SCENARIOS.get(scenario.name) is not scenario or is_kept(model) or not can_keep():
+    if SCENARIOS.get(scenario.name) is not scenario or is_kept(model) or not (is_keeping() and can_keep()):
         return 0.0
     began = time.perf_counter()
     bounds = None if request.bounds is None else dict(request.bounds)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numba import typeof
 
-from zombieproof.checker.engine import compilation
-from zombieproof.checker.engine.compilation import entry, part
+from zombieproof.checker.engine.internals import compilation
+from zombieproof.checker.engine.internals.compilation import entry, part
 
 
 def seldom(numbers: Any) -> None:

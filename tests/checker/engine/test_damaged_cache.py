@@ -13,8 +13,8 @@ import pytest
 
 from zombieproof.checker.engine import cache
 from zombieproof.checker.engine.cache import Kept, cache_folder, folder_of, take_fault
-from zombieproof.checker.engine.compilation import machine_code
-from zombieproof.checker.engine.native import EntryPoint
+from zombieproof.checker.engine.internals.compilation import machine_code
+from zombieproof.checker.engine.internals.native import EntryPoint
 
 CONTENT = b"as if it were machine code"
 
@@ -140,8 +140,8 @@ def test_two_that_compile_at_once_both_keep_a_whole_file(tmp_path: Path, reposit
 import sys
 from pathlib import Path
 from zombieproof.checker.engine.cache import Kept
-from zombieproof.checker.engine.compilation import machine_code
-from zombieproof.checker.engine.native import EntryPoint
+from zombieproof.checker.engine.internals.compilation import machine_code
+from zombieproof.checker.engine.internals.native import EntryPoint
 def increment(number): return number + 1
 def make(kinds, arguments):
     code = machine_code(increment, arguments)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import typeof
 
-from zombieproof.checker.engine.compilation import entry, part
+from zombieproof.checker.engine.internals.compilation import entry, part
 
 ENTRY = np.dtype([("epoch", "i1"), ("sequences", "<i2", (3,))])
 STATE = np.dtype([("log", "<i8", (4,)), ("entries", ENTRY, (2,)), ("pairs", "i1", (2, 3)), ("none", "i1", (0,))])

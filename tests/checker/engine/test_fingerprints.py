@@ -10,7 +10,7 @@ import pytest
 from zombieproof.checker.engine import fingerprints as kernels
 from zombieproof.checker.engine import intrinsics
 from zombieproof.checker.engine.binding import keys
-from zombieproof.checker.engine.compilation import entry, part
+from zombieproof.checker.engine.internals.compilation import entry, part
 
 Fingerprints = Callable[[Any], Any]
 COUNT = 1 << 16

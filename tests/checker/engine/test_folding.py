@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zombieproof.checker.engine.compilation import entry
+from zombieproof.checker.engine.internals.compilation import entry
 from zombieproof.checker.engine.layout import Sizes, layout_of
 from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.checker.transactions import cleaning_actions, id_blocks, questions_under_way

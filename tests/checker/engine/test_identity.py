@@ -16,17 +16,17 @@ import pytest
 from zombieproof.checker.engine import cache
 from zombieproof.checker.engine import compiled as engines
 from zombieproof.checker.engine.compiled import compiled
-from zombieproof.checker.engine.identity import Found, identity
+from zombieproof.checker.engine.internals.identity import Found, identity
+from zombieproof.checker.engine.internals.native import Code
 from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.engine.native import Code
 from zombieproof.checker.engine.sources import plain_function
 from zombieproof.checker.scenarios import SCENARIOS
 
 KEY = "ab" * 32
 MODELS = {scenario.model(scenario.bounds).name: scenario.model(scenario.bounds) for scenario in SCENARIOS.values()}
 SAID = """
-from zombieproof.checker.engine.identity import identity
+from zombieproof.checker.engine.internals.identity import identity
 from zombieproof.checker.transactions.model import TRANSACTIONS
 def is_vowel(letter): return letter in {"a", "e", "i", "o", "u"}
 print(identity(TRANSACTIONS.functions), identity([is_vowel]))
@@ -256,6 +256,11 @@ def test_a_model_that_is_noted_is_not_lowered(
     assert not lowered
 
 
+ENGINE = Path(engines.__file__).parent
+WHETHER_AND_WHERE = {"cache", "internals/expected"}
+"""They decide whether something is compiled and where it is kept, not what it is."""
+
+
 def imported(file: Path) -> set[str]:
     """The modules beside a module that it imports, wherever in it."""
     found: set[str] = set()
@@ -263,17 +268,17 @@ def imported(file: Path) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.module:
             head, _, name = node.module.partition("zombieproof.checker.engine")
             if not head and node.module.startswith("zombieproof.checker.engine"):
-                found |= {name[1:]} if name else {alias.name for alias in node.names}
-    return {name for name in found if file.with_name(f"{name}.py").is_file()}
+                found |= {name[1:], *(f"{name[1:]}.{alias.name}".lstrip(".") for alias in node.names)}
+    names = {name.replace(".", "/") for name in found}
+    return {name for name in names if (ENGINE / f"{name}.py").is_file()} - WHETHER_AND_WHERE
 
 
 def test_whatever_takes_part_in_compiling_a_model_is_in_the_name_of_what_is_kept() -> None:
-    folder = Path(engines.__file__).parent
     reached, left = {"compiled"}, ["binding"]
     while left:
         name = left.pop()
         if name not in reached:
             reached.add(name)
-            left += imported(folder / f"{name}.py")
+            left += imported(ENGINE / f"{name}.py")
     assert {"rewriting", "folding", "kernels"} < reached
     assert reached == set(engines._SOURCES)

@@ -6,7 +6,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from zombieproof.checker.engine.compilation import entry
+from zombieproof.checker.engine.internals.compilation import entry
 from zombieproof.checker.engine.intrinsics import add_weighed, look_up, note_changes, prefetch, trailing_zeros
 from zombieproof.checker.engine.places import BUCKET
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zombieproof.checker.engine import fairness, native, recording, search
+from zombieproof.checker.engine import fairness, recording, search
 from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.hosts import ModelFault
+from zombieproof.checker.engine.internals import native
 from zombieproof.checker.engine.model import Malformed, Model, Promise
 from zombieproof.checker.engine.recording import MOST_LEADS_TO
 from zombieproof.checker.engine.replay import replay

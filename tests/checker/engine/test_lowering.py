@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zombieproof.checker.engine import compilation
+from zombieproof.checker.engine.internals import compilation
 from zombieproof.checker.engine.layout import dtype_of, layout_of, to_object, to_record
 from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.model.fields import array, exchange, integer, is_same, precedes

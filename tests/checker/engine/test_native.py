@@ -11,9 +11,9 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from zombieproof.checker.engine import native
-from zombieproof.checker.engine.compilation import machine_code, part
-from zombieproof.checker.engine.native import Code, EntryPoint, laid, processor, said, spread
+from zombieproof.checker.engine.internals import native
+from zombieproof.checker.engine.internals.compilation import machine_code, part
+from zombieproof.checker.engine.internals.native import Code, EntryPoint, laid, processor, said, spread
 from zombieproof.checker.engine.versions import _of
 
 PRIME = 1000000007

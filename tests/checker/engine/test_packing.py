@@ -9,7 +9,7 @@ import pytest
 
 from zombieproof.checker.engine import intrinsics, packing, places
 from zombieproof.checker.engine.binding import keys
-from zombieproof.checker.engine.compilation import entry, part
+from zombieproof.checker.engine.internals.compilation import entry, part
 from zombieproof.checker.engine.places import Parents, States
 from zombieproof.checker.engine.units import head_of, is_whole, most_bytes
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from zombieproof.checker.engine.native import laid
+from zombieproof.checker.engine.internals.native import laid
 from zombieproof.checker.engine.places import Candidates, Kept, Parents, States, Surroundings, Way
 from zombieproof.checker.engine.storage import Block
 

@@ -24,18 +24,18 @@ from zombieproof.checker.engine import (
     looking_up,
     packing,
     places,
+    public,
     reading,
     units,
     wandering,
     widths,
 )
-from zombieproof.checker.engine.compilation import machine_code, part
+from zombieproof.checker.engine.internals.native import Code
+from zombieproof.checker.engine.internals.room import with_room
 from zombieproof.checker.engine.kinds import follow
 from zombieproof.checker.engine.layout import Layout
-from zombieproof.checker.engine.lowering import Lowering, LoweringError, frozen, frozen_words, marked
+from zombieproof.checker.engine.lowering import Lowering, LoweringError, frozen, frozen_words, marked, part
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.engine.native import Code
-from zombieproof.checker.engine.room import with_room
 
 _KERNELS: Final = (
     "worth",
@@ -120,10 +120,32 @@ def code_of(name: str, source: Source, scope: dict[str, Any], arguments: tuple[A
         raise LoweringError(_explained(source, error)) from error
 
 
+def callable_of(name: str, source: Source, scope: dict[str, Any]) -> Callable[..., Any]:
+    """Return an entry point that Numba's public interface compiles when it is called; `scope` as for `code_of`.
+
+    It raises LoweringError for a function that Numba cannot compile.
+    """
+    dispatcher = public.part(_entry_point(name, source, scope), checked=False)
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return dispatcher(*arguments)
+        except (NumbaError, KeyError) as error:
+            raise LoweringError(_explained(source, error)) from error
+
+    return call
+
+
 def _code_of(name: str, source: Source, scope: dict[str, Any], arguments: tuple[Any, ...]) -> Code:
+    from zombieproof.checker.engine.internals.compilation import machine_code  # noqa: PLC0415  # see `lowering.part`
+
+    return machine_code(_entry_point(name, source, scope), arguments)
+
+
+def _entry_point(name: str, source: Source, scope: dict[str, Any]) -> types.FunctionType:
     if not scope:
         scope |= _bound(source)
-    return machine_code(marked(_with_globals(_ENTRIES[name], scope), source.key[:16]), arguments)
+    return marked(_with_globals(_ENTRIES[name], scope), source.key[:16])
 
 
 def _bound(source: Source) -> dict[str, Any]:

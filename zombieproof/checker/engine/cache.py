@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from zombieproof.checker.engine.native import Code, Kinds, processor, said
+from zombieproof.checker.engine.internals.native import Code, Kinds, processor, said
 
 _FORMAT: Final = b"zombieproof compiled 3\n"
 _KEPT_FOLDERS: Final = 192
@@ -33,6 +33,7 @@ _KEPT_BYTES: Final = 512 * 2**20
 SUFFIX: Final = ".compiled"
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 _NAMES: Final = "names"
+_TRIALS: Final = "trials"
 _KEPT_NAMES: Final = 2 * _KEPT_FOLDERS
 _ABANDONED_SECONDS: Final = 3600.0
 
@@ -133,6 +134,25 @@ def note_key(name: str, key: str) -> None:
         for old in sorted(notes.iterdir(), key=lambda one: -one.stat().st_mtime)[_KEPT_NAMES:]:
             old.unlink(missing_ok=True)
         _write(notes / name, f"{key} {_seal(name, key.encode()).hex()}".encode())
+
+
+def trial_noted(name: str) -> str | None:
+    """Return the outcome that was noted for the trial of this name (see `internals.expected`); None without one."""
+    try:
+        folder = cache_folder()
+        noted = (folder / _TRIALS / name).read_text("utf-8") if folder is not None else ""
+    except (OSError, RuntimeError, ValueError):
+        return None
+    seal, _, outcome = noted.partition(" ")
+    return outcome if seal == _seal(name, outcome.encode()).hex() else None
+
+
+def note_trial(name: str, outcome: str) -> None:
+    """Note the outcome of a trial, for other processes."""
+    with contextlib.suppress(OSError, RuntimeError):  # that nothing can be written is told by `folder_of`
+        if (folder := cache_folder()) is not None:
+            (folder / _TRIALS).mkdir(parents=True, exist_ok=True)
+            _write(folder / _TRIALS / name, f"{_seal(name, outcome.encode()).hex()} {outcome}".encode())
 
 
 def _note(folder: Path, error: OSError) -> None:

@@ -11,23 +11,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from zombieproof.checker.engine import places
+from zombieproof.checker.engine import places, public
 from zombieproof.checker.engine.cache import SUFFIX, Kept, folder_of, is_on, key_of, note_key
-from zombieproof.checker.engine.identity import identity
+from zombieproof.checker.engine.internals import expected
+from zombieproof.checker.engine.internals.identity import identity
+from zombieproof.checker.engine.internals.native import Code, EntryPoint, Kinds
+from zombieproof.checker.engine.internals.room import with_room
 from zombieproof.checker.engine.layout import Layout, layout_of
 from zombieproof.checker.engine.model import Malformed, Model
-from zombieproof.checker.engine.native import Code, EntryPoint, Kinds
-from zombieproof.checker.engine.room import with_room
 from zombieproof.checker.engine.sources import LoweringError, plain_function
 from zombieproof.checker.engine.versions import versions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from zombieproof.checker.engine.lowering import Lowering
 
 _SOURCES: Final = (
     "compiled",
     "binding",
-    "native",
+    "public",
+    "internals/native",
     "kernels",
     "looking_up",
     "fingerprints",
@@ -39,9 +43,9 @@ _SOURCES: Final = (
     "reading",
     "intrinsics",
     "coverage",
-    "compilation",
-    "emission",
-    "remembering",
+    "internals/compilation",
+    "internals/emission",
+    "internals/remembering",
     "lowering",
     "rewriting",
     "folding",
@@ -53,12 +57,15 @@ _SOURCES: Final = (
     "model",
     "orders",
     "sorts",
-    "room",
+    "internals/room",
     "versions",
 )
 """Our own modules that decide what is compiled, or how it is called: this one, and all that `binding` reaches."""
 _ENTRIES: Final = ("engine", "rehash", "wander", "note", "first_back", "link", "components")
 _MOST_ACTIONS: Final = 1 << 16
+
+
+AnyEntryPoint = EntryPoint | public.EntryPoint
 
 
 @dataclass(frozen=True)
@@ -76,13 +83,13 @@ class Engine:
     trail: Layout
     source: _Source
     key: str
-    call: EntryPoint
-    rehash: EntryPoint
-    wander: EntryPoint
-    note: EntryPoint
-    first_back: EntryPoint
-    link: EntryPoint
-    components: EntryPoint
+    call: AnyEntryPoint
+    rehash: AnyEntryPoint
+    wander: AnyEntryPoint
+    note: AnyEntryPoint
+    first_back: AnyEntryPoint
+    link: AnyEntryPoint
+    components: AnyEntryPoint
 
 
 _engines: dict[int, Engine] = {}
@@ -102,6 +109,11 @@ def compiled(model: Model) -> Engine:
         if id(model) not in _engines:  # the engine keeps the model, so the number is not given to another
             _engines[id(model)] = with_room(_engine, model)
         return _engines[id(model)]
+
+
+def is_keeping() -> bool:
+    """Whether what is compiled is kept for the next process."""
+    return is_on() and expected.fault() is None
 
 
 def is_kept(model: Model) -> bool:
@@ -136,7 +148,7 @@ class _Source:
         self.state, self.setup, self.trail = (
             layout_of(record, model.sizes) for record in (model.state, model.setup, model.trail)
         )
-        self._name = identity(model.functions, *self._others(), *versions()) if is_on() else None
+        self._name = identity(model.functions, *self._others(), *versions()) if is_keeping() else None
         self.known = key_of(self._name) if self._name is not None else None
 
     @cached_property
@@ -188,11 +200,22 @@ def _check_parameters(model: Model) -> None:
             raise LoweringError(f"{where}: {promise.name} has other parameters than (state) or (state, setup).")
 
 
-def _entered(source: _Source) -> tuple[EntryPoint, ...]:
+def _entered(source: _Source) -> tuple[AnyEntryPoint, ...]:
     """Return the entry points. What they are bound to is made when one has to be compiled."""
-    folder = folder_of(source.key)
     scope: dict[str, Any] = {}
+    if expected.fault() is not None:
+        return tuple(_public_entry(name, source, scope) for name in _ENTRIES)
+    folder = folder_of(source.key)
     return tuple(_entry(name, source, scope, Kept(folder, name) if folder else None) for name in _ENTRIES)
+
+
+def _public_entry(name: str, source: _Source, scope: dict[str, Any]) -> public.EntryPoint:
+    def make() -> Callable[..., Any]:
+        from zombieproof.checker.engine.binding import callable_of  # noqa: PLC0415  # Numba is loaded when it is needed
+
+        return callable_of(name, source, scope)
+
+    return public.EntryPoint(make)
 
 
 def _entry(name: str, source: _Source, scope: dict[str, Any], kept: Kept | None) -> EntryPoint:

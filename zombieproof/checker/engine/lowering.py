@@ -15,8 +15,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from zombieproof.checker.engine import intrinsics
-from zombieproof.checker.engine.compilation import part
+from zombieproof.checker.engine import intrinsics, public
+from zombieproof.checker.engine.internals import expected
 from zombieproof.checker.engine.layout import Sizes
 from zombieproof.checker.engine.rewriting import Lowered, rewrite
 from zombieproof.checker.engine.sources import INT64, OF_RECORDS, REPLACE, LoweringError, plain_function
@@ -99,6 +99,18 @@ def source_hash(functions: Iterable[Lowered], *others: object) -> str:
         digest.update(text.encode())
         digest.update(b"\0")
     return digest.hexdigest()
+
+
+def part(function: Callable[..., Any], *, checked: bool) -> Any:
+    """Return a dispatcher for a function that only compiled code calls.
+
+    `checked`: an index outside its array raises IndexError, instead of reading or writing something else.
+    """
+    if expected.fault() is not None:
+        return public.part(function, checked=checked)
+    from zombieproof.checker.engine.internals import compilation  # noqa: PLC0415  # it may not import elsewhere
+
+    return compilation.part(function, checked=checked)
 
 
 def marked(function: types.FunctionType, mark: str) -> types.FunctionType:

@@ -16,8 +16,8 @@ from zombieproof.checker.engine import places as k
 from zombieproof.checker.engine.batches import Place
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.hosts import ModelFault
+from zombieproof.checker.engine.internals.native import Call
 from zombieproof.checker.engine.model import MOST_TASKS, Malformed
-from zombieproof.checker.engine.native import Call
 from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.storage import Block, Memory
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import platform
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +17,13 @@ def versions() -> list[str]:
     return [_of("numba"), np.__version__, llvmlite.__version__, platform.python_version(), platform.machine()]
 
 
+def numba_version() -> str:
+    """Return the version of Numba, such as "0.68.1"."""
+    found = re.search(r'"version": "([^"]+)"', _of("numba"))
+    return found[1] if found else _installed("numba")
+
+
+@functools.cache
 def _of(package: str) -> str:
     """Return what says the version of a package. It is read, not imported: that would take a quarter of a second."""
     found = find_spec(package)
@@ -22,6 +31,11 @@ def _of(package: str) -> str:
         file = Path(folder) / "_version.py"
         if file.is_file():
             return file.read_text("utf-8")
+    return _installed(package)
+
+
+def _installed(package: str) -> str:
+    """Return what a package was installed as."""
     from importlib import metadata  # noqa: PLC0415  # it takes longer
 
     return metadata.version(package)

@@ -70,7 +70,6 @@ class Code:
 
 _CALL: Final = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _SPREADING: Final = "spread"
-_POINTER: Final = "ptr" if llvm.llvm_version_info[0] >= 17 else "i64*"  # as LLVM writes it since then
 
 
 class Linked:
@@ -115,7 +114,7 @@ def spreading_to(name: str, words: int) -> bytes:
     To hand two hundred arguments over one by one takes longer than what some calls do. To compile it takes as long as
     to link all the rest, so it is kept beside what it calls.
     """
-    pointer = _POINTER
+    pointer = "ptr" if llvm.llvm_version_info[0] >= 17 else "i64*"  # as LLVM writes it since then
     kinds = ", ".join([pointer, pointer, *["i64"] * words])
     given = ", ".join([f"{pointer} %result", f"{pointer} %exception", *[f"i64 %w{i}" for i in range(words)]])
     lines = [f'declare i32 @"{name}"({kinds})']
@@ -158,12 +157,12 @@ def laid(value: Any) -> Any:
     return Laid(value, kinds, words)
 
 
-def _plain(argument: Any) -> Any:
+def plain(argument: Any) -> Any:
     """An argument as it was before parts of it were laid."""
     if isinstance(argument, Laid):
         return argument.value
     if isinstance(argument, tuple):
-        parts = map(_plain, argument)
+        parts = map(plain, argument)
         return argument._make(parts) if hasattr(argument, "_make") else tuple(parts)
     return argument
 
@@ -306,6 +305,6 @@ class EntryPoint:
             if kinds not in self._linked:
                 code = self._take(kinds)
                 if code is None or not code.is_complete():
-                    code = self._make(kinds, _plain(arguments))
+                    code = self._make(kinds, plain(arguments))
                 self._linked[kinds] = Linked(code)
             return self._linked[kinds]

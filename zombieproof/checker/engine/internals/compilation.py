@@ -18,9 +18,9 @@ from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.typed_passes import NativeLowering
 
-from zombieproof.checker.engine.emission import Emission
-from zombieproof.checker.engine.native import Code, spread, spreading_to
-from zombieproof.checker.engine.remembering import forget, remembering
+from zombieproof.checker.engine.internals.emission import Emission
+from zombieproof.checker.engine.internals.native import Code, spread, spreading_to
+from zombieproof.checker.engine.internals.remembering import forget, remembering
 
 _COMMON: Final[dict[str, Any]] = {
     "nopython": True,

@@ -41,7 +41,7 @@ def identity(functions: Iterable[Callable[..., Any]], *others: object) -> str | 
         found.follow(plain_function(function))
     try:
         said = [*found.said(), *(repr(other) for other in others)]
-    except Unsaid:
+    except (Unsaid, AttributeError):  # AttributeError: code objects of this Python are not as `_code` expects them
         return None
     digest = hashlib.sha256()
     for text in said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -21,4 +22,5 @@ def with_room(function: Callable[..., Result], *arguments: Any) -> Result:
 _SLOTS: Final = 70_000
 """Of 8 bytes: more than half a MiB, so that the piece is of 1 MiB."""
 
-with_room.__code__ = with_room.__code__.replace(co_stacksize=_SLOTS)
+with contextlib.suppress(AttributeError, TypeError, ValueError):  # without it, compiling is slower, and that is all
+    with_room.__code__ = with_room.__code__.replace(co_stacksize=_SLOTS)

@@ -18,7 +18,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 from numba.np import arrayobj
 
-from zombieproof.checker.engine.remembering import remembering
+from zombieproof.checker.engine.internals.remembering import remembering
 
 _OK: Final = callconv.RETCODE_OK
 
