@@ -13,7 +13,7 @@ JOBS ?= logical
 # Kept bytecode: tests start hundreds of processes, and each would compile every source again. `make clean` removes it.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help check test oldest spark clients spark-connector pipeline pipeline-kafka kafka-versions deep gate proposal reductions check-nightly soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test oldest pythons spark clients spark-connector pipeline pipeline-kafka kafka-versions deep gate proposal reductions check-nightly soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -30,6 +30,9 @@ test: .venv/ready ## the tests, but for long ones (ARGS="-k words" chooses, JOBS
 
 oldest: .venv/oldest/ready ## the tests of checker and command line with the oldest versions that pyproject.toml allows (four minutes)
 	.venv/oldest/bin/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal tests/checker tests/cli $(ARGS)
+
+pythons: .venv/ready ## the tests of checker and command line with each of python3.11 to python3.14 that there is (PYTHONS="/path/to/python3.14 ..." adds others; 10 minutes each)
+	$(BIN)/python -m tests.pythons $(PYTHONS) -- $(ARGS)
 
 spark: .venv/spark ## the pipeline's tests on real Spark, in one session (Java 17; gets pyspark, 0.5 GB; ZOMBIEPROOF_TESTS=ci takes the slow ones too)
 	$(BIN)/python -m pytest -m spark -p no:xdist tests/spark $(ARGS)
