@@ -15,10 +15,11 @@ from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.store.config import LogConfig
 from zombieproof.broker.store.contract import batch_of
 from zombieproof.broker.store.fault_disk import FaultDisk
+from zombieproof.broker.store.known_logs import SNAPSHOT
 from zombieproof.broker.store.log_directory import LogDirectory
 from zombieproof.broker.store.segment import file_name
 from zombieproof.broker.store.segment_log import SegmentLog
-from zombieproof.broker.store.snapshot_files import SNAPSHOT, SnapshotFiles
+from zombieproof.broker.store.snapshot_files import SnapshotFiles
 from zombieproof.formats.batches import Batch, Marker, Record
 from zombieproof.formats.transaction_index import read_index
 from zombieproof.model.rules import preset

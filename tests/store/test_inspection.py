@@ -28,6 +28,7 @@ from zombieproof.broker.store.known_logs import (
     write_folder_state,
     write_log_states,
 )
+from zombieproof.broker.store.segment_log import SegmentLog
 from zombieproof.formats.batches import Batch, Marker, Record
 from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.faults import Undecodable
@@ -188,6 +189,12 @@ def remove_folder(folder: str) -> Damage:
     return lambda disk: disk.remove(folder)
 
 
+def remove_segment(disk: FaultDisk, folder: str, base_offset: str) -> None:
+    for path in segments(disk, folder, ""):
+        if path.startswith(f"{folder}/{base_offset}."):
+            disk.remove(path)
+
+
 # ---------------------------------------------------------------- rebuilt
 
 
@@ -270,10 +277,7 @@ REFUSED: dict[str, tuple[Damage, str]] = {
         r"\.log: it has 0 bytes, and had",
     ),
     "a sealed segment of a compacted log is missing": (
-        lambda disk: (
-            [disk.remove(path) for path in segments(disk, C0_FOLDER, "") if "/00000000000000000000." in path]  # type: ignore[func-returns-value]
-            and None
-        ),
+        lambda disk: remove_segment(disk, C0_FOLDER, "00000000000000000000"),
         r"00000000000000000000.log: it is missing",
     ),
     "the log of another partition": (
@@ -459,11 +463,11 @@ def stage_on(embedded: Embedded, disk: FaultDisk) -> Stage:
     return stage
 
 
-def by_partition(embedded: Embedded) -> list[tuple[TopicPartition, object]]:
+def by_partition(embedded: Embedded) -> list[tuple[TopicPartition, SegmentLog]]:
     return list(embedded.directories[1].logs.items())
 
 
-def logs_of(embedded: Embedded) -> list[object]:
+def logs_of(embedded: Embedded) -> list[SegmentLog]:
     return [log for _, log in by_partition(embedded)]
 
 

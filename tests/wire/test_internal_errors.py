@@ -181,7 +181,7 @@ def _replace(broken: pytest.MonkeyPatch, owner: type, method: str) -> None:
         from zombieproof.broker.cluster import node  # noqa: PLC0415  # only this row replaces a row of a table
         from zombieproof.messages.registry import Receiver  # noqa: PLC0415
 
-        broken.setitem(node.PARTS, Receiver.ANY_BROKER, fails)  # type: ignore[arg-type]  # a dict, typed as a mapping
+        broken.setitem(node.PARTS, Receiver.ANY_BROKER, fails)
     else:
         broken.setattr(owner, method, fails)
 

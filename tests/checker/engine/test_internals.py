@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from zombieproof.checker.engine import cache, public
 from zombieproof.checker.engine import compiled as engines
-from zombieproof.checker.engine import public
 from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.internals import expected, trial
 from zombieproof.checker.engine.internals.expected import Versions
@@ -177,7 +177,7 @@ def test_default_scenarios_have_equal_counts_on_the_public_interface(repository_
 
 
 def test_nothing_is_kept_or_compiled_beside_on_the_public_interface(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert engines.is_keeping() == engines.is_on()
+    assert engines.is_keeping() == cache.is_on()
     monkeypatch.setattr(expected, "fault", says("a test wants it"))
     assert not engines.is_keeping()
 

@@ -13,10 +13,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from zombieproof.checker.engine import places as k
+from zombieproof.checker.engine import public
 from zombieproof.checker.engine.batches import Place
 from zombieproof.checker.engine.compiled import Engine
 from zombieproof.checker.engine.hosts import ModelFault
-from zombieproof.checker.engine.internals.native import Call
+from zombieproof.checker.engine.internals import native
 from zombieproof.checker.engine.model import MOST_TASKS, Malformed
 from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.storage import Block, Memory
@@ -56,7 +57,7 @@ class Chunk:
     nodes: Nodes
     edges: Edges
     tally: Any
-    note: Call
+    note: native.Call | public.Call
     count: int = 0
     steps: int = 0
 
