@@ -2,7 +2,7 @@
 
 The requests are about the same few topics, groups and transactional ids, which are created, deleted and created again
 in between, by name and by the ids that they had. Bytes come in and go out; several requests may come in within one
-turn; time passes. With a data directory, what a power failure leaves of it is opened now and then. An exception, or a
+turn; time passes. A data directory is opened again after power failures. An exception, or a
 response that cannot be read, is an unexpected error.
 """
 
@@ -66,7 +66,7 @@ WAITS_MS = (0, 1, 100, 1_500, 7_000, 50_000, 400_000)
 
 @dataclass(slots=True)
 class Pool:
-    """What requests are about: names, and what responses have told.
+    """The arguments of requests: names, and values from earlier responses.
 
     `consumers` are the members of the KIP-848 group: their epoch, and the partitions that they have.
     """
@@ -196,7 +196,7 @@ BY_NAME: Mapping[str, Draw] = {
     "broker_id": _one_of(1, 2),
     "controller_epoch": NUMBER,
 }
-"""What the fields of requests are, by their names."""
+"""Draws the fields of requests, by their names."""
 FITTED = 0.8
 """So many requests in all are made to fit."""
 IDS_OF_FETCH = 13
@@ -310,7 +310,7 @@ def new_topic(pool: Pool, name: str | None = None) -> dict[str, Any]:
 
 
 def _beat(values: dict[str, Any], pool: Pool) -> dict[str, Any]:
-    """A heartbeat of a member that follows what it was told, or of a new one."""
+    """A heartbeat of a member that follows its assignment, or of a new one."""
     member = pool.draw.choice((*pool.consumers, *pool.consumers, f"m{pool.draw.randrange(3)}"))
     epoch, owned = pool.consumers.get(member, (0, []))
     values |= {"group_id": "consumer", "member_id": member, "member_epoch": epoch, "instance_id": None}
@@ -319,12 +319,12 @@ def _beat(values: dict[str, Any], pool: Pool) -> dict[str, Any]:
     return values
 
 
-# ---------------------------------------------------------------- brokers, and who asks them
+# ---------------------------------------------------------------- brokers and connections
 
 
 @dataclass(slots=True)
 class Line:
-    """One connection, and what it has sent last."""
+    """One connection, and the API and version of its last request."""
 
     connection: Connection
     node: int
@@ -355,7 +355,7 @@ class Stage:
         self.open()
 
     def open(self) -> None:
-        """The brokers begin, on what there is."""
+        """Start the brokers, on the data directory if there is one."""
         self.embedded = Embedded(
             nodes=self.nodes, settings=SETTINGS, clock=self.clock, disk=self.disk, topics={"a": 2, "b": 3}
         )
@@ -443,7 +443,7 @@ class Stage:
         self.outcomes[how] += 1
 
     def _learn(self, api: ApiKey, version: int, data: bytes) -> None:
-        """The response can be read; later requests are about what it tells."""
+        """Read the response, and use its values in later requests."""
         known = self.embedded.cluster.metadata.topic_names
         self.pool.topic_ids += [each for each in known if each not in self.pool.topic_ids]
         if api not in LEARNED and self.draw.randrange(READ):
@@ -464,7 +464,7 @@ class Stage:
             pool.producers.append((told["producer_id"], told["producer_epoch"]))
 
     def _follow(self, told: Any) -> None:
-        """A member of the KIP-848 group has what it is told, until it is fenced."""
+        """Keep the assignment and epoch of a member of the KIP-848 group, until it is fenced."""
         consumers = self.pool.consumers
         if told["error_code"] in (Error.FENCED_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID):
             consumers.clear()
@@ -479,12 +479,12 @@ class Stage:
         consumers[told["member_id"]] = max(told["member_epoch"], 0), owned
 
     def turn(self) -> None:
-        """The brokers do what they have to."""
+        """Let the brokers handle all requests that came in."""
         while self.embedded.pump():
             pass
 
     def let_time_pass(self) -> None:
-        """Time passes, and what is due happens."""
+        """Advance the clock, and run the timers that are due."""
         self.clock.advance(self.draw.choice(WAITS_MS))
         self.turn()
 
@@ -509,7 +509,7 @@ def _nobody(_: Any) -> None:
 
 
 def sequences(count: int, seed: int, *, nodes: int = 1, stored: bool = False) -> Reached:
-    """Send `count` sequences, all drawn by `seed`; findings are unexpected errors with what was sent before."""
+    """Send `count` sequences, all drawn by `seed`; findings are unexpected errors with the requests before them."""
     found, stage = Reached(), None
     for number in range(count):
         draw = random.Random(f"{seed} {nodes} {stored} {number}")
