@@ -139,8 +139,9 @@ def refusal_of(disk: FaultDisk) -> str:
             disk.close()
             return str(error)
     embedded.abandon()
-    assert len([line for line in lines if "is offline" in line]) == 1, lines
-    return lines[0]
+    offline = [line for line in lines if "is offline" in line]
+    assert len(offline) == 1, lines
+    return offline[0]
 
 
 @cache
