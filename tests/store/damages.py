@@ -510,7 +510,9 @@ def _remedied(disk: FaultDisk, of: Base, said: str) -> tuple[Outcome, str]:
         wrong = [each for each in differences(of.reading, found) if not _is_said(each, of.reading, found, lossy)]
         if wrong:
             return Outcome.DIFFERENT, f"after the repair of {[each.loses for each in repaired]}: {'; '.join(wrong[:3])}"
-        write(embedded, found.offline)
+        if all(each.finding.partition is None or each.finding.partition[0] != TRANSACTION_STATE for each in lossy):
+            # Ids whose newest states are lost continue with older epochs, and may be fenced by their own records.
+            write(embedded, found.offline)
         embedded.close()
     finally:
         embedded.abandon()

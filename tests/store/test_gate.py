@@ -237,10 +237,6 @@ LOSERS: dict[str, Loser] = {
         lambda patch: patch.setattr(Repairs, "apply", lambda _: []),
         lambda: damages(12, 1, nodes=(1,)),
     ),
-    "damaged logs are served": (
-        lambda patch: patch.setattr(SegmentLog, "take_damage", lambda _, damage: damage),
-        lambda: damages(12, 1, nodes=(1,)),
-    ),
     "a failed sync counts": (
         lambda patch: patch.setattr(SegmentLog, "fail", lambda log, _: log.synced(log.end_offset)),
         lambda: disk_errors("transactions", 12, Fault.EIO, every=1),
