@@ -65,6 +65,13 @@ def cell(release: str, name: str) -> str:
     return version if told.split()[1:] == ["committed"] else f"{version}: **read {told}**"
 
 
+def page(rows: Sequence[tuple[str, ...]]) -> str:
+    """The page, of the releases that were run and of the others."""
+    ran = {release: row for release, *row in rows}
+    every = [(release, *ran.get(release, ("not run",) * len(KINDS))) for release in RELEASES]
+    return _HEAD + table(("brokers", "Java client", "librdkafka", "kafka-python"), every)
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command."""
     about = (__doc__ or "").partition("\n")[0]
@@ -76,8 +83,7 @@ def main(words: Sequence[str] | None = None) -> int:
         rows.append((release, *(cell(release, clients_of(release)[kind]) for kind in KINDS)))
         print("  ".join(rows[-1]), flush=True)  # noqa: T201  # a command of its own
     if chosen == list(RELEASES):
-        page = _HEAD + table(("brokers", "Java client", "librdkafka", "kafka-python"), rows)
-        print(f"written: {write_page(PAGE, page)}")  # noqa: T201  # a command of its own
+        print(f"written: {write_page(PAGE, page(rows))}")  # noqa: T201  # a command of its own
     return 1 if any("**" in each for row in rows for each in row) else 0
 
 

@@ -1,3 +1,4 @@
+import java.io.InputStream;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -5,6 +6,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -12,7 +14,6 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * Commits one transaction, aborts another, and reads what was committed, with any Java client since 0.11.
@@ -56,8 +57,16 @@ public final class OneCommit {
             }
         }
         consumer.commitSync();
-        System.out.println(AppInfoParser.getVersion() + " " + String.join(",", read));
+        System.out.println(version() + " " + String.join(",", read));
         System.exit(0);
+    }
+
+    private static String version() throws Exception {
+        Properties properties = new Properties();
+        try (InputStream in = KafkaProducer.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+            properties.load(in);
+        }
+        return properties.getProperty("version");
     }
 
     /** Since 2.0 a poll is told how long it may take by a Duration, and since 4.0 by nothing else. */
