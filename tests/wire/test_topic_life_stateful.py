@@ -67,6 +67,7 @@ class TopicLife(RuleBasedStateMachine):
         self.clock, self.disk = ManualClock(), FaultDisk()
         self.sent = self.sequence = 0
         self.transaction: set[tuple[str, UUID, int]] | None = None
+        self.sequences: dict[tuple[UUID, int], int] = {}
         self.producer = (NONE, NONE)
         self.waiting: tuple[Any, str, UUID] | None = None
 
@@ -199,7 +200,11 @@ class TopicLife(RuleBasedStateMachine):
         known = self.topics.get(topic)
         self.sent += 1
         value = b"v%d" % self.sent
-        topic_id = None if not by_id else self.old_ids[-1] if old and self.old_ids else known and known.id
+        topic_id = None
+        if by_id and old and self.old_ids:
+            topic_id = self.old_ids[-1]
+        elif by_id and known is not None:
+            topic_id = known.id
         told = self._produce(topic, topic_id, partition, Batch(records=(Record(None, value),), timestamp_ms=1))
         if topic_id in self.old_ids and topic_id is not None:
             assert told["error_code"] == Error.UNKNOWN_TOPIC_ID
@@ -245,7 +250,9 @@ class TopicLife(RuleBasedStateMachine):
                 break
             self.rest(0.1)
         assert told["error_code"] == Error.NONE
-        self.producer, self.transaction, self.sequences = (told["producer_id"], told["producer_epoch"]), set(), {}
+        self.producer = told["producer_id"], told["producer_epoch"]
+        self.transaction = set()
+        self.sequences.clear()
 
     @rule(topic=name, partition=number)
     @precondition(lambda self: self.transaction is not None)
@@ -435,13 +442,13 @@ class TopicLife(RuleBasedStateMachine):
                 row = told["responses"][0]["partitions"][0]
                 assert row["error_code"] == Error.NONE
                 batches = [each for each in read_batches(row["records"] or b"") if not each.is_control]
-                found = {
+                values_found = {
                     offset: record.value
                     for each in batches
                     for offset, record in zip(each.offsets, each.records, strict=True)
                     if offset >= start
                 }
-                assert found == {offset: value for offset, value in values.items() if offset >= start}
+                assert values_found == {offset: value for offset, value in values.items() if offset >= start}
 
     @invariant()
     def brokers_have_replicas_of_what_exists(self) -> None:
@@ -499,7 +506,7 @@ def _fetch(topic_id: UUID, offsets: dict[int, int], max_wait_ms: int) -> dict[st
 
 
 def test_what_refers_to_topics_follows_their_life() -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]  # hypothesis has no types for it
+    run_state_machine_as_test(
         TopicLife,
         settings=settings(
             max_examples=EXAMPLES,
