@@ -27,7 +27,7 @@ from zombieproof.broker.store.segment_log import SegmentLog
 from zombieproof.formats.batches import Batch, DataHeader, Marker
 from zombieproof.formats.encoding import view_batch, write_batch
 from zombieproof.formats.offset_indexes import OFFSET_ENTRY, OffsetEntry, read_offset_index, write_offset_index
-from zombieproof.formats.record_batch import HEADER
+from zombieproof.formats.record_batch import HEADER, header_at
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import NONE, Error, Origin
 
@@ -215,9 +215,10 @@ def test_leader_epochs_are_known_again_from_all_batches(harm: str) -> None:
 
 def test_a_batch_of_another_leader_epoch_is_found_by_who_reads_it() -> None:
     broker, disk, _ = killed_late()
-    disk.damage(LOG, 8 * 12 + 31)
+    second = header_at(disk.read(LOG, 0, HEADER.size), 0).size
+    disk.damage(LOG, 8 * (second + 12) + 31)
     broker.start()
-    with pytest.raises(Damaged, match=re.escape("damaged at byte 0: leader epoch 131 where 3 is due")):
+    with pytest.raises(Damaged, match=re.escape(f"damaged at byte {second}: leader epoch 131 where 3 is due")):
         list(broker.log.read())
 
 
