@@ -137,7 +137,7 @@ def serving(env: dict[str, str], *arguments: str) -> Iterator[tuple[subprocess.P
 @pytest.mark.parametrize("other", NAMES)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_serve_in_memory_answers_and_ends_in_order(other: str, number: int) -> None:
-    with serving(elsewhere(other), "--transaction-version", "0") as (process, port):
+    with serving(elsewhere(other), "--release", "4.3", "--transaction-version", "0") as (process, port):
         judged = command(
             other,
             *("conform", "--bootstrap", f"127.0.0.1:{port}"),
