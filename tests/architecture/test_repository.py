@@ -26,6 +26,7 @@ GENERATED = {
     "docs/audit.md": "python benchmarks/audit.py --write docs",
     "docs/audit.svg": "python benchmarks/audit.py --write docs",
     "docs/apis.md": "python -m zombieproof.report.apis_page",
+    "docs/clients-by-release.md": "python -m tests.real_clients.by_release",
     "docs/clients.md": "make clients",
     "docs/conformance.md": "make conformance",
     "docs/crashes.md": "make gate",
