@@ -13,6 +13,7 @@ from zombieproof.formats.batches import ConsumerMemberValue, GroupKey, GroupValu
 from zombieproof.formats.consumer_group_records import GroupRecord, GroupRecordType, groups_of, read_record, records_of
 from zombieproof.formats.faults import Undecodable, Unwritable
 from zombieproof.formats.schema import UNKNOWN_TAGS, Array, Field, Message, Schema, Struct, read_message, write_message
+from zombieproof.formats.topics import UnnamedTopic
 
 SCHEMAS = {
     "transaction": transaction_log.VALUE,
@@ -250,10 +251,16 @@ def test_a_partition_of_which_no_epoch_is_told_is_there_since_the_members_epoch(
     assert read.partitions == ((("t", 0), 5), (("t", 1), 5), (("u", 0), 5))
 
 
-def test_a_topic_that_nobody_knows_and_epochs_that_do_not_match_are_refused() -> None:
+def test_a_deleted_topic_keeps_its_id_in_the_assignments_of_a_group() -> None:
     records = group_records(records_of("g", GROUP, IDS))
-    with pytest.raises(Undecodable, match="no topic has that id"):
-        groups_of(records, {})
+    read = dict(groups_of(records, {})["g"].consumers)["m-1"]
+    assert {topic for (topic, _), _ in read.partitions} == {UnnamedTopic.of(IDS["t"]), UnnamedTopic.of(IDS["u"])}
+    written_again = records_of("g", groups_of(records, {})["g"], {})
+    assert groups_of(group_records(written_again), NAMES) == groups_of(records, NAMES)
+
+
+def test_epochs_that_do_not_match_their_partitions_are_refused() -> None:
+    records = group_records(records_of("g", GROUP, IDS))
     current = next(record for record in records if record.type is GroupRecordType.CURRENT_OF_MEMBER)
     assert current.value is not None
     current.value.fields["AssignedPartitions"][0]["AssignmentEpochs"].append(1)

@@ -14,6 +14,9 @@ from zombieproof.wire.names import TopicNames
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
+MOST_SEEDS = 20
+"""How many times 75 sequences may take to meet an error; one or two are usual."""
+
 
 @pytest.mark.parametrize("stored", [False, True], ids=["in memory", "stored"])
 @pytest.mark.parametrize("nodes", [1, 3])
@@ -71,17 +74,17 @@ def names_with_a_question_mark_are_ids(broken: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("breaks", "error", "stored", "seed"),
+    ("breaks", "error", "stored"),
     [
-        (waiters_are_woken_one_by_one, "KeyError", False, 1),
-        (groups_keep_deleted_topics, "KeyError", False, 1),
-        (folders_are_renamed_later, "Damaged", True, 1),
-        (names_with_a_question_mark_are_ids, "ValueError", False, 1),
+        (waiters_are_woken_one_by_one, "KeyError", False),
+        (groups_keep_deleted_topics, "KeyError", False),
+        (folders_are_renamed_later, "Damaged", True),
+        (names_with_a_question_mark_are_ids, "ValueError", False),
     ],
 )
 def test_brokers_that_fall_over_a_deleted_topic_are_found(
-    breaks: Break, error: str, stored: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+    breaks: Break, error: str, stored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     breaks(monkeypatch)
-    found = sequences(75, seed, stored=stored)
-    assert [each for each in found.findings if f": {error}: " in each]
+    batches = (sequences(75, seed, stored=stored) for seed in range(1, MOST_SEEDS + 1))
+    assert any(f": {error}: " in each for found in batches for each in found.findings)

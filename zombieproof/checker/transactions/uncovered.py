@@ -32,11 +32,6 @@ UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
     (
         "group_coordinator",
         "PENDING",
-        "TOMBSTONE",
-    ): "only without deletion_waits_for_offsets: the mutants of deleted_group take it",
-    (
-        "group_coordinator",
-        "PENDING",
         "TAKE_BACK",
     ): "only without refused_commit_keeps_pending: the mutants of late_offset_commit take it",
 }
