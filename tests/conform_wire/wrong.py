@@ -125,7 +125,9 @@ def _without_errors(answer: Any) -> Any:
         value = getattr(answer, each.name)
         if each.name in ("error", "errors") and isinstance(value, int):
             changed[each.name] = 0
-        elif each.name in ("errors", "partitions", "transactions", "markers") and isinstance(value, dict | tuple):
+        elif each.name in ("errors", "partitions", "transactions", "markers", "rows") and isinstance(
+            value, dict | tuple
+        ):
             changed[each.name] = _without_errors(value)
     return replace(answer, **changed)
 

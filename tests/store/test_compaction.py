@@ -48,6 +48,8 @@ NOW_MS = 1_000_000
 
 def log_on(disk: FaultDisk, config: LogConfig = CONFIG, start: int | None = None) -> SegmentLog:
     disk.make_directory("d/t-0")
+    disk.sync_directory("d")
+    disk.sync_directory("")
     log = SegmentLog(disk, "d/t-0", "t", config, ManualClock(NOW_MS), Durability.FSYNC, lambda _: None)
     log.open(start, 0, was_clean=False)
     return log

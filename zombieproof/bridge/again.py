@@ -16,7 +16,7 @@ from zombieproof.bridge.causes import HAPPENS, CannotHappen, equal_cluster, mess
 from zombieproof.bridge.labels import Labels
 from zombieproof.broker.cluster.cluster import NoSuchNode
 from zombieproof.broker.cluster.live_trace import LiveTrace
-from zombieproof.broker.cluster.network import CLIENT, Message
+from zombieproof.broker.cluster.network import CLIENT, CLIENT_IN_TRACES, Message
 from zombieproof.broker.coordinator.steps import InvalidTransition
 from zombieproof.messages.partitions import DeleteRecords, DeleteTopics
 from zombieproof.messages.plain import NotPlain, from_plain
@@ -151,7 +151,7 @@ class _Run:
         _is_the_same(event, again)
         if event.illegal:
             raise _Found("no_machine_leaves_its_table", event.illegal)
-        if event.moves or (event.cause.is_answer and event.cause.receiver == CLIENT):
+        if event.moves or (event.cause.is_answer and event.cause.receiver == CLIENT_IN_TRACES):
             self._judge()
 
     def _happen(self, event: Event) -> None:

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 from zombieproof.bridge.again import live_again
 from zombieproof.bridge.applications import OWED, committed_batches, judge_applications, log_of
-from zombieproof.broker.cluster.network import CLIENT
+from zombieproof.broker.cluster.network import CLIENT_IN_TRACES
 from zombieproof.clients.embedded_transport import EmbeddedTransport
 from zombieproof.formats.batches import Batch
 from zombieproof.messages.plain import from_plain
@@ -208,7 +208,12 @@ def _line(event: Event, sent: dict[int, str]) -> str:
     if cause.what in HAPPENINGS:
         where = "" if cause.partition is None else f" for {cause.partition[0]}-{cause.partition[1]}"
         return f"{cause.what}: broker {cause.node}{where}"
-    if cause.what == "deliver" and not cause.is_answer and cause.sender == CLIENT and cause.number is not None:
+    if (
+        cause.what == "deliver"
+        and not cause.is_answer
+        and cause.sender == CLIENT_IN_TRACES
+        and cause.number is not None
+    ):
         if cause.number not in sent:
             return f"a copy of {cause.api} arrives"
         return f"late: {sent[cause.number]}" if cause.number != max(sent) and sent[cause.number] else ""

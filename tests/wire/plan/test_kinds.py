@@ -165,7 +165,7 @@ def test_a_copy_that_is_late_does_what_it_says(tmp_path: Path) -> None:
     stage = staged("duplicate: {until: {answer: {api: Produce}}}", "{api: InitProducerId}")
     me = stage.begin()
     assert error_of(write(stage, me)) == Error.NONE
-    assert stage.end(me, committed=True, version=5).error == Error.INVALID_TXN_STATE
+    assert stage.end(me, committed=True, version=5).error == Error.PRODUCER_FENCED
     assert stage.play.state_of("app") == "CompleteAbort", "the copy has taken the id over"
     whole(stage, tmp_path, "duplicate")
 
@@ -259,7 +259,7 @@ def test_a_transaction_expires(tmp_path: Path) -> None:
     me = stage.begin(timeout_ms=5_000)
     write(stage, me)
     began_ms = stage.clock.now_ms()
-    assert stage.end(me, committed=True, version=5).error == Error.INVALID_TXN_STATE
+    assert stage.end(me, committed=True, version=5).error == Error.PRODUCER_FENCED
     assert stage.clock.now_ms() - began_ms == 5_001
     assert stage.readable(PLACE) == []
     whole(stage, tmp_path, "expire_transaction")
@@ -312,7 +312,7 @@ def test_time_is_skipped(tmp_path: Path) -> None:
     stage = staged("skip_time: 60_001", "{api: EndTxn}")
     me = stage.begin()
     write(stage, me)
-    assert stage.end(me, committed=True, version=5).error == Error.INVALID_TXN_STATE
+    assert stage.end(me, committed=True, version=5).error == Error.PRODUCER_FENCED
     assert stage.clock.now_ms() == 1_060_001
     whole(stage, tmp_path, "skip_time")
 

@@ -290,7 +290,7 @@ def test_a_failure_tells_what_happened(told: str, test: str, says: str) -> None:
 
 
 def test_the_trace_of_a_failure_is_kept_and_can_be_replayed(told: str) -> None:
-    found = re.search(r"the trace is in (\S+);", of(told, "test_offsets_outside"))
+    found = re.search(r"everything that clients sent and brokers did is in (\S+)", of(told, "test_offsets_outside"))
     assert found is not None
     path = Path(found[1])
     lines = path.read_text().splitlines()

@@ -16,9 +16,13 @@ CLIENT = -2
 """The sender of requests that come from outside the cluster: no number that a node can have, and not nobody."""
 
 
+CLIENT_IN_TRACES = 0
+"""The same in a trace: nodes of runs with a trace begin at 1."""
+
+
 def number_in_traces(sender: int) -> int:
-    """How a trace tells of a sender or receiver: clients are 0 there, for nodes of runs with a trace begin at 1."""
-    return 0 if sender == CLIENT else sender
+    """Return the number that a trace has for a sender or receiver."""
+    return CLIENT_IN_TRACES if sender == CLIENT else sender
 
 
 Request = TransactionRequest | PartitionRequest | GroupRequest | FindCoordinator | AllocateProducerIds | AdminRequest

@@ -123,7 +123,9 @@ class LogDirectory:
         if self._is_begun:
             return
         self._is_begun = True
-        self.disk.make_directory(self.path)
+        if not self.disk.exists(self.path):
+            self.disk.make_directory(self.path)
+            self.disk.sync_directory(self.path.rpartition("/")[0])
         if self.was_clean:
             self.disk.remove(f"{self.path}/{CLEAN_SHUTDOWN}")
             self.disk.sync_directory(self.path)
