@@ -115,7 +115,7 @@ def test_who_does_not_ask_keeps_epochs_and_nobody_is_lowered_where_none_is_named
 
 
 def test_only_scenarios_that_name_restarts_have_them() -> None:
-    assert [name for name, each in SCENARIOS.items() if "restarts" in each.bounds] == ["mutual_fencing"]
+    assert [name for name, each in SCENARIOS.items() if "restarts" in each.bounds] == ["late_commit", "mutual_fencing"]
     with pytest.raises(UnknownBound, match="there is no bound 'restarts'"):
         SCENARIOS["timeout"].own_bounds({"restarts": 1})
     own = transaction_scenario("own", "A story.", (((Op.SEND_0, Op.COMMIT),),), sometimes=(), restarts=1)

@@ -43,6 +43,8 @@ def test_bounds_are_drawn_from_those_of_the_scenario_on() -> None:
             "controller_changes",
             "failed_commits",
             "truncations",
+            "group_deletions",
+            "recreations",
         }
         assert values == ({OWN[name] + more for more in range(MOST_MORE + 1)} if is_fault else {OWN[name]}), name
 

@@ -45,6 +45,7 @@ CASES: dict[str, tuple[int, int]] = {
     "conform --recording tests/answers/sample.jsonl.gz --limit 5": (0, 0),
     "serve --data {folder}/data --port 0 --story late_end_txn --release 4.0": (2, 2),
     "serve --data {folder}/data --port 99999": (2, 2),
+    "repair {folder}/nothing": (2, REFUSED),
     "farm --scenario two_phase_commit --bound n=3 --results {folder}/farm": (0, REFUSED),
     "sweep two_phase_commit --bound n=1..2 --seconds 600 --checkpoint {folder}/swept.jsonl": (0, REFUSED),
     "verify --workers 0": (2, REFUSED),

@@ -59,6 +59,7 @@ COMMANDS: Final = {
 NOT_ON_WINDOWS: Final = {
     "pack": "run `zombieproof audit` on the segments as they are",
     "farm": "run `zombieproof check` for one scenario after the other",
+    "repair": "repair the directory on the system that wrote it",
     "sweep": "run `zombieproof check --bounds` for one set of bounds after the other",
     "verify": "run `zombieproof check` and `zombieproof diagrams --check`",
 }

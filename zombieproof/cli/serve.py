@@ -60,7 +60,7 @@ Examples:
 Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
   never fired, 2 wrong usage (a port that is taken, an unknown setting),
   3 the data directory is damaged (see zombieproof repair --help),
-  70 an internal error after which the state cannot be trusted (docs/serve.md).
+  70 an internal error that leaves the state in doubt (docs/serve.md).
 """
 
 

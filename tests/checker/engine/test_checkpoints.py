@@ -3,7 +3,6 @@
 import errno
 import itertools
 import json
-import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from zombieproof import system
 from zombieproof.checker.engine.checkpoint import MANIFEST
 from zombieproof.checker.engine.explore import Progress, Result, explore
 from zombieproof.checker.engine.folder import LOCK, Folder, FolderRefused, Keeping
@@ -258,7 +258,7 @@ def test_two_at_a_time_do_not_share_a_folder(coins: Model, house: Houses, tmp_pa
 # ---------------------------------------------------------------- a disk that is full
 
 
-@pytest.mark.parametrize("operation", ["fsync", "replace"])
+@pytest.mark.parametrize("operation", ["sync", "replace"])
 @pytest.mark.parametrize("which", range(9))
 def test_a_full_disk_ends_the_exploration_and_leaves_the_checkpoint_before(
     operation: str, which: int, coins: Model, house: Houses, tmp_path: Path
@@ -278,7 +278,7 @@ def test_a_full_disk_ends_the_exploration_and_leaves_the_checkpoint_before(
 
 def full_disk(patch: pytest.MonkeyPatch, operation: str, which: int) -> None:
     """Let an operation fail from its call number `which` on."""
-    module, usual = (os, os.fsync) if operation == "fsync" else (Path, Path.replace)
+    module, usual = (system, system.sync) if operation == "sync" else (Path, Path.replace)
     calls = itertools.count()
 
     def failing(*arguments: Any) -> Any:
@@ -291,7 +291,7 @@ def full_disk(patch: pytest.MonkeyPatch, operation: str, which: int) -> None:
 
 def test_a_full_disk_before_the_first_checkpoint_says_so(coins: Model, house: Houses, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        full_disk(patch, "fsync", 0)
+        full_disk(patch, "sync", 0)
         result = explore(coins, house(), keeping=each_level(tmp_path))
     assert result.why is not None
     assert "there is none before it: make room" in result.why

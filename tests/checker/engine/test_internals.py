@@ -69,11 +69,11 @@ def test_what_is_installed_here_is_tested() -> None:
 
 @pytest.mark.parametrize("what", expected.TESTED)
 def test_a_newer_version_of_anything_is_not(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    newer = Versions(expected.TESTED[what].first, expected.TESTED[what].first)
     installed = {name: f"{each.last[0]}.{each.last[1]}.0" for name, each in expected.TESTED.items()}
     monkeypatch.setattr(expected, "_installed", lambda: installed)
     assert expected.is_tested()
-    monkeypatch.setitem(expected.TESTED, what, newer)
+    major, minor = expected.TESTED[what].last
+    installed[what] = f"{major}.{minor + 1}.0"
     assert not expected.is_tested()
 
 

@@ -42,7 +42,7 @@ class Versions:
 
 
 TESTED: Final = {
-    "Python": Versions((3, 11), (3, 14)),
+    "Python": Versions((3, 11), (3, 11)),
     "numba": Versions((0, 62), (0, 68)),
     "llvmlite": Versions((0, 45), (0, 50)),
 }
