@@ -228,8 +228,10 @@ def test_a_late_copy_of_an_answer_is_refused(of_blocks: Setup) -> None:
 
 def test_other_scenarios_have_no_room_for_what_travels_between_brokers() -> None:
     for scenario in SCENARIOS.values():
-        travels = ("appends_travel", "verification_queue", "id_blocks", "group_appends", "more_producer_ids")
-        travels += ("group_deletions", "recreations")
+        travels = (
+            *("appends_travel", "verification_queue", "id_blocks", "group_appends", "more_producer_ids"),
+            *("group_deletions", "recreations"),
+        )
         asks = any(scenario.bounds.get(name) for name in travels)
         if scenario.model(scenario.bounds) is TRANSACTIONS:
             assert not asks
