@@ -1,5 +1,6 @@
 """The live system under random faults of its disk and its applications; and whoever loses something is found."""
 
+import logging
 from random import Random
 
 import pytest
@@ -69,10 +70,19 @@ def test_applications_that_stand_still_are_noticed(monkeypatch: pytest.MonkeyPat
         LiveSoak(1, 30, weather=DiskWeather(lost=1.0)).run()
 
 
+class EndsAtDamage(logging.Logger):
+    """A logger that ends a run at the first damaged log, where a broker takes its partition offline."""
+
+    def handle(self, record: logging.LogRecord) -> None:
+        if "damaged at" in record.getMessage():
+            raise Damaged(record.getMessage())
+
+
 @pytest.mark.sample("before_its_sync")
 @pytest.mark.parametrize("mutant", LIVE_MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_what_is_wrong_is_seen_by_clients(mutant: LiveMutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant.patch(monkeypatch)
+    monkeypatch.setattr("zombieproof.broker.cluster.cluster.LOGGER", EndsAtDamage("ends at damage"))
     seen: set[str | type[Exception]] = set()
     for seed in FIRST_ROUNDS:
         try:

@@ -170,7 +170,7 @@ def test_default_scenarios_have_equal_counts_on_the_public_interface(repository_
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = {each["scenario"]: each["distinct"] for each in json.loads(done.stdout)["scenarios"]}
+    found = {each["name"]: each["distinct"] for each in json.loads(done.stdout)["scenarios"]}
     assert found == {name: SCENARIOS[name].distinct for name in SMALL}
     assert done.stderr.count("\n") == 1
     assert "the engine uses Numba's public interface, because ZOMBIEPROOF_PUBLIC_NUMBA is set" in done.stderr
