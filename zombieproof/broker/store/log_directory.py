@@ -123,9 +123,9 @@ class LogDirectory:
         if self._is_begun:
             return
         self._is_begun = True
-        if not self.disk.exists(self.path):
-            self.disk.make_directory(self.path)
-            self.disk.sync_directory(self.path.rpartition("/")[0])
+        self.disk.make_directory(self.path)
+        # A cluster that names this folder is saved next: the folder must not go with the power.
+        self.disk.sync_directory(self.path.rpartition("/")[0])
         if self.was_clean:
             self.disk.remove(f"{self.path}/{CLEAN_SHUTDOWN}")
             self.disk.sync_directory(self.path)
