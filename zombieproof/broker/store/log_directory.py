@@ -124,11 +124,11 @@ class LogDirectory:
             return
         self._is_begun = True
         self.disk.make_directory(self.path)
-        # A cluster that names this folder is saved next: the folder must not go with the power.
-        self.disk.sync_directory(self.path.rpartition("/")[0])
         if self.was_clean:
             self.disk.remove(f"{self.path}/{CLEAN_SHUTDOWN}")
-            self.disk.sync_directory(self.path)
+        # A cluster that names this folder is saved next: neither it nor what is in it may go with the power.
+        self.disk.sync_directory(self.path)
+        self.disk.sync_directory(self.path.rpartition("/")[0])
 
     # ---------------------------------------------------------------- looking
 
