@@ -76,7 +76,8 @@ def finish_swaps(files: LogFiles, reach: Callable[[Segment], int]) -> None:
         if name.endswith(LOG + SWAP):
             segment = files.new_segment(_offset(name))
             segment.mark = SWAP
-            end = reach(segment)
+            # A segment in which nothing is left replaces the one of its name all the same.
+            end = max(reach(segment), segment.base_offset + 1)
             files.states.strike_off(segment.base_offset, end)
             _remove_replaced(files, segment.base_offset, end)
     for name in sorted(valid, key=lambda each: not each.endswith(LOG + SWAP)):
