@@ -18,7 +18,7 @@ LONG = "a_rule_with_a_name_that_is_lo"
 def clone(tmp_path: Path, repository_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The sources of a clone, in which the program is called."""
     ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
-    for folder in ("zombieproof", "tests/model", "docs"):
+    for folder in ("zombieproof", "benchmarks", "tests/model", "docs"):
         shutil.copytree(repository_root / folder, tmp_path / folder, ignore=ignored)
     for file in ("pyproject.toml", "tests/conftest.py", "README.md", "LICENSE"):
         shutil.copy(repository_root / file, tmp_path / file)

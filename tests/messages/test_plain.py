@@ -45,6 +45,7 @@ def test_the_bytes_of_a_record_are_kept() -> None:
         ({"is": "Nobody"}, "'Nobody' is no message nor a part of one"),
         ({"is": "EndTxn", "colour": 1}, "no EndTxn is made of colour"),
         ({"bytes": "@"}, "'@' is no base64"),
+        ({"uuid": "17"}, "'17' is no UUID"),
         ({"bytes": "QQ==", "set": []}, "is no part of a message"),
         ({"pairs": [[1, 2, 3]]}, "are no pairs of a key and a value"),
         ({}, "an object says what it is under 'is'"),

@@ -47,11 +47,19 @@ NOISE = b"noise "
 
 
 class Notebook(HistoryWriter):
-    """A history in memory of which there can be copies: each crash goes on from the same past."""
+    """A history in memory of which there can be copies: each crash goes on from the same past.
+
+    `owners` are the transactional id or the process that each producer id was handed out to.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.owners: dict[int, str] = {}
 
     def copy(self) -> "Notebook":
         twin = Notebook()
         twin.take(self._events)
+        twin.owners = dict(self.owners)
         return twin
 
     def take(self, events: Iterable[Event]) -> None:
@@ -91,6 +99,9 @@ class Client:
         assert isinstance(answer, InitProducerIdAnswer)
         if self.transactional_id is not None:
             self.notes.initialized(self.process, _outcome(answer.error))
+        owner = self.transactional_id or self.process
+        first = self.notes.owners.setdefault(answer.producer_id, owner)
+        assert first == owner, f"producer id {answer.producer_id} of {first} is handed out again, to {owner}"
         self._take(answer.producer_id, answer.producer_epoch)
 
     def begin(self, name: str) -> None:

@@ -1,7 +1,8 @@
 """A message, or a part of one, as plain JSON values and back: for traces, which people read too.
 
 A record is an object with its class under "is" and its fields by name, those that are as they always are left out.
-Bytes are an object with "bytes" (base64), a mapping one with "pairs", a set one with "set". A tuple is a list.
+Bytes are an object with "bytes" (base64), a UUID one with "uuid", a mapping one with "pairs", a set one with "set".
+A tuple is a list.
 """
 
 import base64
@@ -9,6 +10,7 @@ import binascii
 from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
+from uuid import UUID
 
 from zombieproof.formats import batches, record_batch
 from zombieproof.formats.compression import Codec
@@ -52,6 +54,8 @@ def as_plain(value: object) -> Plain:
         return int(value)
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, UUID):
+        return {"uuid": str(value)}
     if isinstance(value, frozenset):
         return {"set": [as_plain(each) for each in sorted(value)]}
     if isinstance(value, dict):
@@ -84,6 +88,11 @@ def from_plain(value: Plain) -> Any:
                 return base64.b64decode(text, validate=True)
             except binascii.Error as error:
                 raise NotPlain(f"{text!r} is no base64: {error}") from error
+        case {"uuid": str(text)} if len(value) == 1:
+            try:
+                return UUID(text)
+            except ValueError as error:
+                raise NotPlain(f"{text!r} is no UUID: {error}") from error
         case {"set": list(members)} if len(value) == 1:
             return frozenset(from_plain(each) for each in members)
         case {"pairs": list(pairs)} if len(value) == 1:

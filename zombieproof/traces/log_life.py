@@ -93,19 +93,13 @@ def _up_to_the_first_stamp(
     return first, before, None
 
 
-def continues_earlier_log(log: PartitionLog, producer_id: int, epoch: int) -> bool:
-    """Whether the first sequence of a producer shows that it wrote to an earlier log of the partition.
+def first_counted_on(log: PartitionLog, producer_id: int, epoch: int) -> LoggedBatch | None:
+    """The first data of a producer, if its sequence shows that the producer wrote to an earlier log of the partition.
 
     The log holds every offset from 0 on, so that the records before that sequence were never in it.
     """
     if log.start_offset > 0 or log.compacted or log.damaged_at:
-        return False
-    first = next(
-        (
-            batch
-            for batch in log.batches
-            if (batch.producer_id, batch.producer_epoch) == (producer_id, epoch) and not batch.is_control
-        ),
-        None,
-    )
-    return first is not None and first.base_sequence > 0
+        return None
+    own = (batch for batch in log.batches if not batch.is_control)
+    first = next((each for each in own if (each.producer_id, each.producer_epoch) == (producer_id, epoch)), None)
+    return first if first is not None and first.base_sequence > 0 else None

@@ -8,7 +8,7 @@ from zombieproof.traces.judging.histories.belonging import of_missing_marker, se
 from zombieproof.traces.judging.histories.partition_history import Run, Stretch
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import identity, kind, span, word
-from zombieproof.traces.log_life import CLOCKS_APART_MS, Standing, continues_earlier_log
+from zombieproof.traces.log_life import CLOCKS_APART_MS, Standing, first_counted_on
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import TransactionOutcome, named
 
@@ -79,9 +79,7 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
         return Standing.EXPECTED, None
     if cleaned:
         return Standing.HIDDEN, None
-    if txn.data_epoch is not None and continues_earlier_log(partition.log, txn.producer_id, txn.data_epoch):
-        return Standing.EARLIER, None
-    return partition.began.standing(txn.joined_ms, txn.completed_ms), None
+    return _of_counted_on(match, txn) or partition.began.standing(txn.joined_ms, txn.completed_ms), None
 
 
 def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Standing | None:
@@ -92,14 +90,30 @@ def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Sta
     owner = match.owner_of(run)
     if owner is None or owner is txn or txn.data_epoch is None or txn.completed_ms is None:
         return None
-    if continues_earlier_log(match.partition.log, txn.producer_id, txn.data_epoch):
-        return Standing.EARLIER
+    standing = _of_counted_on(match, txn)
+    if standing is not None:
+        return standing
     later = run.first_ms - txn.completed_ms
     if later <= 0 or (run.ending is not None and run.first_ms > run.ending.timestamp_ms):
         return None
     return (
         match.partition.began.standing(txn.joined_ms, txn.completed_ms) if later > CLOCKS_APART_MS else Standing.UNKNOWN
     )
+
+
+def _of_counted_on(match: Match, txn: RecordedTransaction) -> Standing | None:
+    """Where a transaction stands if its producer counted its sequences on from an earlier log, else None.
+
+    Of the transactions of that epoch, those that were decided before the first record of this log was written are of
+    the earlier log. Which of the others are, only a record of when this one was created tells.
+    """
+    if txn.data_epoch is None or match.partition.began.is_recorded:
+        return None
+    first = first_counted_on(match.partition.log, txn.producer_id, txn.data_epoch)
+    decided_ms = txn.completed_ms if txn.prepared_ms is None else txn.prepared_ms
+    if first is None or decided_ms is None:
+        return None
+    return Standing.EARLIER if decided_ms <= first.max_timestamp_ms else Standing.UNKNOWN
 
 
 def _may_be_unreadable(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> bool:
