@@ -1,5 +1,6 @@
 """Clients of an embedded cluster that say each step into a history: what they ask for, and what they are told."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -52,8 +53,8 @@ class Notebook(HistoryWriter):
     `owners` are the transactional id or the process that each producer id was handed out to.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        super().__init__(path)
         self.owners: dict[int, str] = {}
 
     def copy(self) -> "Notebook":
