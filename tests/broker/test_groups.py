@@ -356,6 +356,15 @@ def test_a_deleted_offset_takes_what_waits_along(host: GroupHost) -> None:
     assert host.offset(B) == NONE
 
 
+def test_a_group_is_judged_although_none_of_its_partitions_exists(host: GroupHost) -> None:
+    """Kafka 4.4.0 answers 69 (GROUP_ID_NOT_FOUND) here, and no rows."""
+    assert host.told(OffsetDelete(0, "other", (NOWHERE,))) == OffsetsDeleted(Error.GROUP_ID_NOT_FOUND, {})
+    host.commit((A, 3))
+    unknown = {NOWHERE: int(Error.UNKNOWN_TOPIC_OR_PARTITION)}
+    assert host.told(OffsetDelete(0, GROUP, (NOWHERE,))) == OffsetsDeleted(Error.NONE, unknown)
+    assert host.offset() == 3
+
+
 def test_what_is_read_does_not_expire(host: GroupHost) -> None:
     host.commit((A, 3))
     member = host.beat("", 0).member

@@ -29,7 +29,7 @@ from zombieproof.broker.store.fault_disk import FaultDisk
 from zombieproof.broker.store.findings import NOTHING
 from zombieproof.broker.timers import CLEANER_MS
 from zombieproof.formats.record_batch import HEADER, LOG_OVERHEAD, BatchHeader
-from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import OffsetCommit, OffsetFetch, OffsetFetchAnswer, TxnOffsetCommit
 from zombieproof.messages.partitions import (
     DeleteRecords,
@@ -52,6 +52,7 @@ SETTINGS = Settings(
     transaction_state_log_num_partitions=2, offsets_topic_num_partitions=2, group_initial_rebalance_delay_ms=0
 )
 CONFIGS = {TRANSACTION_STATE: SMALL_AND_COMPACTED, CONSUMER_OFFSETS: SMALL_AND_COMPACTED, COMPACTED: OFTEN_CLEANED}
+FENCED = frozenset({int(Error.INVALID_PRODUCER_EPOCH), int(Error.PRODUCER_FENCED)})
 OFFLINE = frozenset({int(Error.KAFKA_STORAGE_ERROR)})
 
 
@@ -464,24 +465,37 @@ def _fault(expected: Reading, found: Reading, damage: Damage) -> tuple[Outcome, 
     return None
 
 
-def write(embedded: Embedded, offline: set[TopicPartition]) -> None:
-    """Clients continue: one of each transactional id, and a new producer."""
+MOST_INITS = 40
+"""How often an id whose newest states are lost is initialised until its epoch is above that of its own records."""
+
+
+def write(embedded: Embedded, offline: set[TopicPartition], behind: frozenset[str] = frozenset()) -> None:
+    """Clients continue: one of each transactional id, and a new producer.
+
+    Ids that are `behind` may be fenced by their own records, until they have been initialised often enough.
+    """
     notes, cluster = Notebook(), embedded.cluster
     sound = [partition for partition in WRITTEN if partition not in offline]
     for name in IDS:
         if cluster.metadata.transaction_partition(name) in offline:
             continue
         client = RoutedClient(embedded, notes, f"{AFTER}{name}", name)
-        try:
-            client.init()
-        except NoAnswer:
-            # Its last transaction cannot be completed while one of its partitions is offline.
-            assert offline, f"{name} cannot be initialised"
-            continue
-        client.begin(f"{AFTER}{name}")
-        for partition in sound:
-            assert client.send(partition, f"{AFTER}{name} {partition}") == Error.NONE, partition
-        assert client.end(committed=True) == Error.NONE
+        for turn in range(MOST_INITS if name in behind else 1):
+            try:
+                client.init()
+            except NoAnswer:
+                # Its last transaction cannot be completed while one of its partitions is offline.
+                assert offline, f"{name} cannot be initialised"
+                break
+            client.begin(f"{AFTER}{name} {turn}")
+            errors = {partition: client.send(partition, f"{AFTER}{name} {turn} {partition}") for partition in sound}
+            if name in behind and set(errors.values()) & FENCED:
+                continue
+            assert set(errors.values()) == {Error.NONE}, errors
+            assert client.end(committed=True) == Error.NONE
+            break
+        else:
+            raise AssertionError(f"{name} is fenced by its own records after {MOST_INITS} initialisations")
     plain = RoutedClient(embedded, notes, f"{AFTER}plain")
     plain.init()
     for partition in sound:
@@ -510,9 +524,9 @@ def _remedied(disk: FaultDisk, of: Base, said: str) -> tuple[Outcome, str]:
         wrong = [each for each in differences(of.reading, found) if not _is_said(each, of.reading, found, lossy)]
         if wrong:
             return Outcome.DIFFERENT, f"after the repair of {[each.loses for each in repaired]}: {'; '.join(wrong[:3])}"
-        if all(each.finding.partition is None or each.finding.partition[0] != TRANSACTION_STATE for each in lossy):
-            # Ids whose newest states are lost continue with older epochs, and may be fenced by their own records.
-            write(embedded, found.offline)
+        lost = {each.finding.partition for each in lossy}
+        place = embedded.cluster.metadata.transaction_partition
+        write(embedded, found.offline, frozenset(name for name in IDS if place(name) in lost or None in lost))
         embedded.close()
     finally:
         embedded.abandon()
@@ -524,16 +538,23 @@ def _is_said(difference: str, expected: Reading, found: Reading, lossy: list[Rep
     name = difference.partition(": ")[0]
     was, now = expected.parts[name], found.parts.get(name)
     about = {each.finding.partition for each in lossy if each.finding.partition is not None}
-    if any(topic == TRANSACTION_STATE for topic, _ in about):
+    if _about(name, about):
+        return True
+    if any(topic == TRANSACTION_STATE for topic, _ in about) and _adds_markers(was, now):
         return True  # The coordinator acts on older states: it may write markers again.
     if isinstance(was, list) and isinstance(now, list) and not {*map(repr, now[7])} <= {*map(repr, was[7])}:
         return False
-    return len(about) < len(lossy) or _about(name, about) or bool(about & {*map(_internal, about)})
+    return len(about) < len(lossy) or CONSUMER_OFFSETS in {topic for topic, _ in about}
 
 
-def _internal(partition: TopicPartition) -> TopicPartition | None:
-    """A partition of a coordinator: its losses show in other partitions, too."""
-    return partition if partition[0] in INTERNAL_TOPICS else None
+def _adds_markers(was: object, now: object) -> bool:
+    """Whether a replica serves what it served before, and behind that markers only."""
+    if not (isinstance(was, list) and isinstance(now, list) and len(was) == len(now)):
+        return False
+    start, committed, records = was[0], was[3], was[7]
+    added = now[7][len(records) :]
+    is_marker = all(isinstance(row[2], bool) for row in added)
+    return start == now[0] and is_marker and (now[3][: len(committed)], now[7][: len(records)]) == (committed, records)
 
 
 def damages(count: int, seed: int, nodes: tuple[int, ...] = (1, 1, 1, 3)) -> Reached:

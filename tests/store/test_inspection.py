@@ -34,7 +34,7 @@ from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.record_batch import HEADER, LOG_OVERHEAD, BatchHeader
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
-from zombieproof.messages.partitions import DeleteRecords, Fetch, FetchAnswer
+from zombieproof.messages.partitions import DeleteRecords, Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
 from zombieproof.model.vocabulary import NONE, Error, Isolation
 
@@ -497,3 +497,50 @@ def test_an_inspection_of_a_sound_directory_finds_nothing_and_writes_nothing() -
         operations = disk.operations
         assert inspect(disk).findings == []
         assert disk.operations == operations
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_snapshots_that_alone_know_a_producer_are_not_rebuilt(is_deleted: bool, is_clean: bool) -> None:
+    disk = FaultDisk()
+    stage = Stage(disk, Notebook(), 1)
+    gone, other = stage.client(None), stage.client(None)
+    again = Batch(*gone.identity, 0, False, (Record(None, b"once"),))
+    sent = [(gone, "once"), *((other, str(number) * 1_000) for number in range(4))]
+    assert {client.send(T0, value) for client, value in sent} == {Error.NONE}
+    stage.embedded.ask(DeleteRecords(2, {T0: 3}))
+    stage.clock.advance(600_000)
+    while stage.embedded.pump():
+        pass
+    (stage.embedded.close if is_clean else stage.embedded.abandon)()
+    disk.close()
+    snapshots = segments(disk, T0_FOLDER, ".snapshot")
+    assert segments(disk, T0_FOLDER)[0] > f"{T0_FOLDER}/{1:020}.log", "nothing of the first producer is in the log"
+
+    def offered(left: Sequence[str]) -> tuple[tuple[int, int], list[str], FaultDisk]:
+        damaged, lines = disk.copy(), list[str]()
+        for snapshot in snapshots:
+            if snapshot not in left and is_deleted:
+                damaged.remove(snapshot)
+            elif snapshot not in left:
+                damaged.damage(snapshot, 80)
+        with listening(lines):
+            embedded = open_on(damaged, ManualClock(LATER_MS))
+            answer = embedded.ask(Produce(12, None, -1, {T0: (SentBatch(again),)}), 1)
+            embedded.abandon()
+        assert isinstance(answer, ProduceAnswer)
+        damaged.close()
+        told = answer.partitions[T0]
+        return (told.error, told.base_offset), lines, damaged
+
+    for snapshot in snapshots[1:]:  # The first one is where the log starts, and does not count.
+        assert offered([snapshot])[0] == (Error.NONE, 0), f"{snapshot} tells that it was written"
+    answer, lines, damaged = offered([])
+    assert answer == (Error.KAFKA_STORAGE_ERROR, NONE), "the batch would be written twice"
+    assert "and with it the producers from before offset" in "".join(lines)
+    [repaired] = Repairs(damaged, "repaired").apply()
+    assert "the last sequences of producers whose records are all below offset" in repaired.loses
+    lines.clear()
+    with listening(lines):
+        open_on(damaged, ManualClock(LATER_MS)).close()
+    assert "offline" not in "".join(lines)

@@ -22,6 +22,7 @@ from zombieproof.statemachines.classic_group.deletion import KnownOffset
 from zombieproof.statemachines.classic_group.effects import GroupEffects, MemberRequest, PendingRequest
 
 MILLISECONDS_OF_A_MINUTE = 60_000
+NO_PARTITION: TopicPartition = ("", NONE)
 
 
 class Deletions:
@@ -37,9 +38,8 @@ class Deletions:
         """Answer OffsetDelete."""
         asked = {partition: deletion.row_enters(self._metadata.exists(partition)) for partition in request.partitions}
         rows = {partition: error for partition, error in asked.items() if error != Error.NONE}
-        left = [partition for partition in request.partitions if partition not in rows]
-        if not left:
-            return OffsetsDeleted(int(Error.NONE), rows)
+        # With no partition left the group is judged all the same.
+        left = [partition for partition in request.partitions if partition not in rows] or [NO_PARTITION]
         found, effects = self._stores.find(request.group), GroupEffects()
         said = MemberRequest(request.version, request.group != "", found.error)
         deletion.begin_deleting(said, effects)
@@ -54,7 +54,8 @@ class Deletions:
             self._journal.take(request.group)
             if effects.replies:
                 break
-            rows[partition] = effects.error
+            if partition is not NO_PARTITION:
+                rows[partition] = effects.error
             if effects.append:
                 tombstones.append(Record(key, None))
         if effects.replies:

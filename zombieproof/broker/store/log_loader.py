@@ -10,7 +10,9 @@ Source: reference §7.3; ``LogLoader.java``.
 """
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,11 +25,13 @@ from zombieproof.broker.store.segment import LOG, SUFFIXES, TRANSACTION_INDEX, H
 from zombieproof.broker.store.segment_indexes import INDEX
 from zombieproof.broker.store.swapping import SWAP, finish_swaps
 from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.producer_snapshot import has_snapshot_form
 from zombieproof.model.vocabulary import NONE
 
 BATCHES = "its batches say otherwise"
 CHANGED = "it is not what was written"
 LOGGER = logging.getLogger("zombieproof.broker")
+SNAPSHOT_NAME = re.compile(rf"\d{{20}}{re.escape(SNAPSHOT)}")
 
 
 class Recorded(NamedTuple):
@@ -266,6 +270,25 @@ class LogLoader:
                 self._void.append(path)
             elif not is_there and self._recorded.was_clean and offset == files.end_offset:
                 self._rebuilds(path, "it is missing", files.states.path)
+        self._look_for_producers(names)
+
+    def _look_for_producers(self, names: Sequence[str]) -> None:
+        """Without a snapshot, nothing tells of the producers whose records were all before the first segment."""
+        files, base = self._files, self._files.held[0].base_offset
+        # Where the log starts, or before that, none counts.
+        counts = range(max(base, self._recorded.start_offset or 0) + 1, files.end_offset + 1)
+        recorded = [offset for offset in files.states.state.snapshots if offset in counts]
+        if base == 0 or not recorded:
+            return
+        paths = {f"{files.directory}/{name}": int(name[:20]) for name in names if SNAPSHOT_NAME.fullmatch(name)}
+        there = (path for path, offset in paths.items() if offset in counts and path not in self._void)
+        if any(has_snapshot_form(files.disk.read(path)) for path in there):
+            return
+        path = f"{files.directory}/{file_name(max(recorded), SNAPSHOT)}"
+        self._found = [each for each in self._found if each.path != path]
+        fault = f"{CHANGED if path in paths else 'it is missing'}, and with it the producers from before offset {base}"
+        loses = f"the last sequences of producers whose records are all below offset {base}: they begin anew"
+        self._found.append(replace(files.lost(path, fault, files.states.path), loses=loses))
 
     def _check_order(self) -> None:
         files, recorded = self._files, self._recorded
