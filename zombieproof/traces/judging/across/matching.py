@@ -116,7 +116,7 @@ def _match_epoch(
     alignment = align(
         endings,
         transactions,
-        (lambda _: True) if partition.is_compacted else _may_be_missed,
+        lambda txn: partition.is_compacted or _may_be_missed(txn) or partition.began.is_after(txn.completed_ms),
         begins_later=partition.log.start_offset > 0,
         ends_earlier=partition.log.torn_tail,
     )
