@@ -34,8 +34,8 @@ oldest: .venv/oldest/ready ## the tests of checker and command line with the old
 pythons: .venv/ready ## the tests of checker and command line with each of python3.11 to python3.14 that there is (PYTHONS="/path/to/python3.14 ..." adds others; 10 minutes each)
 	$(BIN)/python -m tests.pythons $(PYTHONS) -- $(ARGS)
 
-spark: .venv/spark ## the pipeline's tests on real Spark, in one session (Java 17; gets pyspark, 0.5 GB; ZOMBIEPROOF_TESTS=ci takes the slow ones too)
-	$(BIN)/python -m pytest -m spark -p no:xdist tests/spark $(ARGS)
+spark: .venv/spark ## the pipeline's tests on real Spark, in two sessions (Java 17; gets pyspark, 0.5 GB; ZOMBIEPROOF_TESTS=ci takes the slow ones too)
+	$(BIN)/python -m pytest -m spark -n 2 --dist loadfile tests/spark $(ARGS)
 
 clients: .venv/ready ## get clients that others have written (PyPI, npm, Go, Maven) and run all of them against serve (half an hour); writes docs/clients.md
 	$(BIN)/python -m tests.real_clients.install || true

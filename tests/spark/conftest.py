@@ -1,4 +1,4 @@
-"""One session of Spark for all tests here, and a broker for each. All are marked `spark`: `make spark` runs them."""
+"""A session of Spark for each process, a broker for each test. All tests are marked `spark`: `make spark` runs them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
-    """The session: one for all tests, with the settings of `sessions`; no test stops it."""
+    """The session: one for all tests of the process, with the settings of `sessions`; no test stops it."""
     begun = session(tmp_path_factory.mktemp("spark"))
     yield begun
     end(begun)
