@@ -246,10 +246,9 @@ class Connect(Pipeline):
         """Stop the connector when its task has sent all: the task commits."""
         self.until_sent({self.fed[-1]})
         self._until_accepted("PUT", "/connectors/copies/stop")
-        told: Callable[[], object] = lambda: self._ask("GET", "/connectors/copies/status")[1]
         until = time.monotonic() + PATIENCE_S
-        while '"STOPPED"' not in str(told()) or '"tasks":[]' not in str(told()):
-            assert time.monotonic() < until, f"not stopped: {told()}; {self.last_words()}"
+        while '"STOPPED"' not in (told := self._ask("GET", "/connectors/copies/status")[1]) or '"tasks":[]' not in told:
+            assert time.monotonic() < until, f"not stopped: {told}; {self.last_words()}"
             time.sleep(0.5)
 
     def _until_accepted(self, method: str, path: str, body: object = None) -> None:
