@@ -1,7 +1,7 @@
 """`python -m tests.real_clients`: run every client that is installed, and write docs/clients.md of what came of it.
 
-What it does not know is given to pytest, which runs as a process of its own and tells by a JUnit file. The page keeps
-the results of tests that pytest was then told to leave out (`-k flink`).
+Other arguments go to pytest, which runs in a separate process and reports in a JUnit file. With such arguments
+(`-k Flink`) the page keeps the results of the tests that did not run.
 
 Exit codes: 0 every client is there and has passed everything, 1 one has not (the page says which), 2 wrong usage.
 """

@@ -45,7 +45,7 @@ class Pipeline:
     """The name of the installer."""
 
     jars: tuple[str, ...]
-    """The jars whose versions count, besides that of the Kafka client."""
+    """The jars whose versions the page names, before that of the Kafka client."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage, self.exactly_once = stage, True
@@ -72,7 +72,7 @@ class Pipeline:
         self.stage.serve(*self.kept, port=self.stage.broker.port)
 
     def feed(self, count: int = CHUNK) -> set[str]:
-        """Add so many records to the input, and return their values."""
+        """Add records to the input, and return their values."""
         values = [str(number) for number in range(len(self.fed), len(self.fed) + count)]
         self.write(values)
         self.fed += values
@@ -140,7 +140,7 @@ class Pipeline:
         """Help the framework to its next commit where it needs more input for that."""
 
     def finish(self) -> None:
-        """Have the framework commit what is open, where it does not by itself."""
+        """Make the framework commit its open transaction, if it does not do so by itself."""
 
 
 class Spring(Pipeline):
@@ -321,7 +321,7 @@ def is_copied_once(pipeline: Pipeline) -> None:
 
 
 def had_an_open_transaction(pipeline: Pipeline) -> None:
-    """Check that the log holds more than what is committed.
+    """Check that the log holds aborted records.
 
     Raises:
         AssertionError: no kill found an open transaction, so that the run proves nothing.

@@ -129,7 +129,7 @@ def of_framework(profile: str, starts: str, *options: str, source: str = "") -> 
     Args:
         profile: the Maven profile.
         starts: the class with the main method.
-        options: for the JVM, besides those of every client.
+        options: more options of the JVM.
         source: the file of that class, unless it is in a jar; it is compiled to `classes`.
     """
     pom = PROGRAMS / "frameworks" / "pom.xml"
