@@ -1,6 +1,7 @@
 """`python -m tests.real_clients`: run every client that is installed, and write docs/clients.md of what came of it.
 
-What it does not know is given to pytest, which runs as a process of its own and tells by a JUnit file.
+Other arguments go to pytest, which runs in a separate process and reports in a JUnit file. With such arguments
+(`-k Flink`) the page keeps the results of the tests that did not run.
 
 Exit codes: 0 every client is there and has passed everything, 1 one has not (the page says which), 2 wrong usage.
 """
@@ -14,8 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from tests.real_clients.frameworks import FRAMEWORKS, version_of
 from tests.real_clients.install import INSTALLERS, ROOT, is_ready
-from tests.real_clients.matrix import Results, page
+from tests.real_clients.matrix import Results, page, results_of
 from tests.real_clients.processes import Client
 from zombieproof.report.pages import write_page
 
@@ -33,6 +35,8 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory() as folder:
         results = Results(_versions(Path(folder)), cells)
+    if rest and arguments.page.is_file():
+        results = results.over(results_of(arguments.page.read_text(encoding="utf-8")))
     print(f"written: {write_page(arguments.page, page(results))}")  # noqa: T201  # a command of its own
     return 0 if results.is_whole else 1
 
@@ -42,7 +46,7 @@ def _versions(folder: Path) -> dict[str, str]:
     for name in filter(is_ready, INSTALLERS):
         with Client(name, "127.0.0.1:1", folder) as client:
             found[name] = client.ask("version")
-    return found
+    return found | {name: version_of(name) for name, made in FRAMEWORKS.items() if is_ready(made.installed)}
 
 
 def ran(folder: Path, words: Sequence[str]) -> dict[tuple[str, str], str] | None:

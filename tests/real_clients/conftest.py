@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.real_clients.scenarios")
+pytest.register_assert_rewrite("tests.real_clients.scenarios", "tests.real_clients.frameworks")
 
 from tests.real_clients.install import how_to, is_ready  # noqa: E402  # after what its asserts are told by
 from tests.real_clients.scenarios import Stage  # noqa: E402  # after what its asserts are told by

@@ -89,16 +89,22 @@ def of_go(program: Path) -> Installer:
     )
 
 
+SMALL_JVM = (
+    *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+)
+"""Options of the JVM for a program that runs for seconds."""
+
+
 def of_maven(program: Path, release: str, *options: str) -> Installer:
     """A release of Kafka's own clients and tools, with what is compiled of the folder `program`."""
-    small = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
     return Installer(
         tools=("java", "javac", "mvn"),
         made_of=(program,),
         commands=lambda folder: (
             ("mvn", "-q", "-B", "-f", program / "pom.xml", f"-Dkafka={release}", f"-Dinto={folder}", "package"),
         ),
-        starts=lambda folder: ("java", *small, *options, "-cp", f"{folder / 'lib'}/*", "zombieproof.clients.Steps"),
+        starts=lambda folder: ("java", *SMALL_JVM, *options, "-cp", f"{folder / 'lib'}/*", "zombieproof.clients.Steps"),
     )
 
 
@@ -113,6 +119,44 @@ INSTALLERS: Mapping[str, Installer] = {
     "java-3.9": of_maven(PROGRAMS / "java_client", "3.9.1"),
 }
 """Every client, by its name at its registry."""
+
+# ---------------------------------------------------------------- frameworks
+
+
+def of_framework(profile: str, starts: str, *options: str, source: str = "") -> Installer:
+    """A framework's jars in `lib`, as a profile of `programs/frameworks/pom.xml` names them.
+
+    Args:
+        profile: the Maven profile.
+        starts: the class with the main method.
+        options: more options of the JVM.
+        source: the file of that class, unless it is in a jar; it is compiled to `classes`.
+    """
+    pom = PROGRAMS / "frameworks" / "pom.xml"
+    sources = (PROGRAMS / "frameworks" / source,) if source else ()
+    jars = ("mvn", "-q", "-B", "-f", pom, "-P", profile, "dependency:copy-dependencies")
+    return Installer(
+        tools=("java", "javac", "mvn"),
+        made_of=(pom, *sources),
+        commands=lambda folder: (
+            (*jars, f"-DoutputDirectory={folder / 'lib'}"),
+            *(("javac", "-cp", f"{folder / 'lib'}/*", "-d", folder / "classes", each) for each in sources),
+        ),
+        starts=lambda folder: (
+            *("java", "-Xmx512m", *SMALL_JVM[1:], *options),
+            *("-cp", f"{folder / 'classes'}:{folder / 'lib'}/*", starts),
+        ),
+    )
+
+
+_FLINK_OPENS = [f"--add-opens=java.base/java.{each}=ALL-UNNAMED" for each in ("lang", "util")]
+
+FRAMEWORKS: Mapping[str, Installer] = {
+    "spring-kafka": of_framework("spring-kafka", "SpringCopies", source="SpringCopies.java"),
+    "connect": of_framework("connect", "org.apache.kafka.connect.cli.ConnectDistributed"),
+    "flink": of_framework("flink", "FlinkCopies", *_FLINK_OPENS, source="FlinkCopies.java"),
+}
+"""Frameworks that copy records exactly once, for the tests in `test_frameworks.py`."""
 
 PYSPARK = "4.2.0"
 CONNECTOR_JARS = (
@@ -288,7 +332,7 @@ def program(name: str, clients: Path = CLIENTS) -> list[str]:
 
 
 def _row(name: str) -> Installer:
-    return INSTALLERS.get(name) or BESIDE.get(name) or OF_THEIR_TIME[name]
+    return {**OF_THEIR_TIME, **BESIDE, **FRAMEWORKS, **INSTALLERS}[name]
 
 
 def install(name: str, clients: Path = CLIENTS) -> None:
@@ -339,8 +383,12 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command."""
     about = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.real_clients.install", description=about)
-    known = (*INSTALLERS, *BESIDE, *OF_THEIR_TIME)
-    usual = [*INSTALLERS, *dict.fromkeys(name for each in GENERATIONS for name in clients_of(each).values())]
+    known = (*INSTALLERS, *FRAMEWORKS, *BESIDE, *OF_THEIR_TIME)
+    usual = [
+        *INSTALLERS,
+        *FRAMEWORKS,
+        *dict.fromkeys(name for each in GENERATIONS for name in clients_of(each).values()),
+    ]
     parser.add_argument("name", nargs="*", help=f"which ({', '.join(usual)}): {', '.join(known)}")
     names = parser.parse_args(words).name or usual
     unknown = [name for name in names if name not in known]

@@ -196,7 +196,7 @@ def a_crashed_broker_is_found_again(stage: Stage) -> None:
         commit(client, "p", "while it was away")
     written = ["after the crash", "before", "open", "while it was away"]
     since = {*written} - {"before"}
-    assert since <= _seen(client, "r", since)
+    assert since <= seen(client, "r", since)
     reader(client, "again")
     assert read(client, "again", 4) == written
 
@@ -241,12 +241,12 @@ def is_copied_once(observer: Client) -> None:
     assert read(observer, "r", COPIES) == sorted(copy_of(str(number)) for number in range(COPIES))
 
 
-def _seen(client: Client, name: str, wanted: set[str]) -> set[str]:
+def seen(client: Client, name: str, wanted: set[str], within_s: float = PATIENCE_S) -> set[str]:
     """What a reader has read when it has all that is wanted: one that had to join again begins at what is committed."""
-    until, seen = time.monotonic() + PATIENCE_S, set[str]()
-    while not wanted <= seen and time.monotonic() < until:
-        seen.update(client.ask("read", name=name, count=1, within_ms=QUIET_MS))
-    return seen
+    until, found = time.monotonic() + within_s, set[str]()
+    while not wanted <= found and time.monotonic() < until:
+        found.update(client.ask("read", name=name, count=1, within_ms=QUIET_MS))
+    return found
 
 
 def _until(expected: Any, asked: Callable[[], Any]) -> Any:

@@ -3,21 +3,26 @@
 from dataclasses import replace
 from pathlib import Path
 
+from tests.real_clients import frameworks
 from tests.real_clients.__main__ import cells_of
-from tests.real_clients.install import INSTALLERS
+from tests.real_clients.by_release import KINDS
+from tests.real_clients.frameworks import FRAMEWORKS
+from tests.real_clients.install import GENERATIONS, INSTALLERS
 from tests.real_clients.known import NOTES, REPEATS
-from tests.real_clients.matrix import LATE, Results, page
+from tests.real_clients.matrix import LATE, Results, page, results_of
 from tests.real_clients.scenarios import FAULTS, SCENARIOS
 
-ROWS = (*SCENARIOS, *FAULTS, *LATE)
-WHOLE = Results(
-    versions=dict.fromkeys(INSTALLERS, "1.0"),
-    cells={(row, client): "passed" for row in ROWS for client in INSTALLERS},
+TABLES = (
+    ((*SCENARIOS, *FAULTS, *LATE), INSTALLERS),
+    ([f"brokers of {release}" for release in GENERATIONS], KINDS),
+    (frameworks.SCENARIOS, FRAMEWORKS),
 )
+CELLS = [(row, column) for rows, columns in TABLES for row in rows for column in columns]
+WHOLE = Results(versions=dict.fromkeys((*INSTALLERS, *FRAMEWORKS), "1.0"), cells=dict.fromkeys(CELLS, "passed"))
 
 
 def test_each_cell_is_what_came_of_a_client_in_a_row() -> None:
-    assert page(WHOLE).count("| passed") == len(ROWS) * len(INSTALLERS)
+    assert page(WHOLE).count("| passed") == len(CELLS)
     assert page(WHOLE).count("| passed, repeats ") == len(REPEATS)
     failed = replace(WHOLE, cells={**WHOLE.cells, ("aborts", "kafkajs"): "**failed**"})
     (line,) = [line for line in page(failed).splitlines() if "**failed**" in line]
@@ -29,8 +34,8 @@ def test_each_cell_is_what_came_of_a_client_in_a_row() -> None:
 
 def test_what_was_not_run_says_so() -> None:
     some = Results(versions={}, cells={})
-    assert page(some).count("| not run ") == len(ROWS) * len(INSTALLERS)
-    assert page(some).count("| not installed |") == len(INSTALLERS)
+    assert page(some).count("| not run ") == len(CELLS)
+    assert page(some).count("| not installed |") == len(INSTALLERS) + len(FRAMEWORKS)
     assert not some.is_whole
 
 
@@ -49,16 +54,22 @@ def test_every_client_has_what_an_application_has_to_know_of_it() -> None:
     assert set(NOTES) == set(INSTALLERS)
 
 
+def test_a_page_says_what_its_results_were() -> None:
+    some = Results({**WHOLE.versions}, {**WHOLE.cells, ("aborts", "kafkajs"): "**failed**"})
+    del some.versions["aiokafka"], some.cells["broker_is_killed", "Kafka Connect"]
+    for results in (WHOLE, some, Results()):
+        assert results_of(page(results)) == results
+
+
+def test_a_run_of_some_keeps_earlier_results_of_the_same_versions() -> None:
+    ran = Results({"kafkajs": "2.0"}, {("aborts", "kafkajs"): "passed", ("aborts", "java"): "**failed**"})
+    merged = ran.over(WHOLE)
+    assert merged.versions == {**WHOLE.versions, "kafkajs": "2.0"}
+    of_others = {at: cell for at, cell in WHOLE.cells.items() if at[1] != "kafkajs"}
+    assert merged.cells == {**of_others, **ran.cells}
+
+
 def test_the_page_has_every_client_and_every_row(repository_root: Path) -> None:
     """What the cells hold is for a run to say: `make clients`."""
     written = (repository_root / "docs" / "clients.md").read_text(encoding="utf-8")
-    cells = {"passed", "passed, repeats", "not run", "**failed**"}
-    versions = {name: line for name in INSTALLERS for line in written.splitlines() if line.startswith(f"| {name} |")}
-    assert set(versions) == set(INSTALLERS)
-
-    def kept(text: str) -> list[str]:
-        """The page without what a run says."""
-        lines = (line for line in text.splitlines() if not any(line.startswith(f"| {name} |") for name in INSTALLERS))
-        return ["|".join("" if cell.strip() in cells else cell for cell in line.split("|")) for line in lines]
-
-    assert kept(written) == kept(page(WHOLE)), "run `make clients`"
+    assert page(results_of(written)) == written, "run `make clients`"
