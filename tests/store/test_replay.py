@@ -16,7 +16,13 @@ from zombieproof.formats.encoding import read_batches, write_batch
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.admin import CreateTopics, NewTopic
 from zombieproof.messages.partitions import DeleteTopics, Produce, ProduceAnswer, SentBatch
-from zombieproof.messages.transactions import AddPartitionsToTxn, EndTxn, EndTxnAnswer, TransactionToAdd
+from zombieproof.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnAnswer,
+    EndTxn,
+    EndTxnAnswer,
+    TransactionToAdd,
+)
 from zombieproof.model.vocabulary import Error
 from zombieproof.traces.verdict.report import Judgement
 
@@ -68,7 +74,11 @@ class Script:
         """One transaction; partitions that are `empty` join it without records."""
         ask = self.stage.embedded.ask
         joins = AddPartitionsToTxn(3, (TransactionToAdd("a", *self.identity, tuple(places)),))
-        while any(ask(joins).transactions[0].errors.values()):
+        while True:
+            joined = ask(joins)
+            assert isinstance(joined, AddPartitionsToTxnAnswer)
+            if not any(joined.transactions[0].errors.values()):
+                break
             self.stage.embedded.pump()
         for place in places:
             if place in empty:
