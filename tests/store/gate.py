@@ -42,7 +42,7 @@ class Row:
 
 def crash_points(depth: str) -> list[Job]:
     if depth == "commit":
-        return [partial(crashing.crash_points, name, 16 * share, every=9) for name, share in SIZES.items()]
+        return [partial(crashing.crash_points, name, 16 * share, every=17) for name, share in SIZES.items()]
     size, parts = {"gate": (38, 6), "soak": (120, 12)}[depth]
     return [
         partial(crashing.crash_points, name, size * share, every=parts, part=part)
@@ -107,7 +107,7 @@ def pauses(depth: str) -> list[Job]:
 
 
 def frames(depth: str) -> list[Job]:
-    parts, each = {"commit": (1, 2_000), "gate": (20, 50_000), "soak": (200, 50_000)}[depth]
+    parts, each = {"commit": (1, 1_000), "gate": (20, 50_000), "soak": (200, 50_000)}[depth]
     return [partial(fuzz.part, each, seed) for seed in range(parts)]
 
 

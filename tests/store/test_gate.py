@@ -202,9 +202,9 @@ Loser = tuple[Callable[[pytest.MonkeyPatch], None], Callable[[], Reached]]
 
 
 LOSERS: dict[str, Loser] = {
-    "durable at once": (durable_at_once, lambda: crash_points("transactions", 16, every=3)),
+    "durable at once": (durable_at_once, lambda: crash_points("transactions", 16, every=9)),
     "no file is synced": (no_file_is_synced, lambda: crash_points("plain", 24, every=3)),
-    "no name is synced": (no_name_is_synced, lambda: crash_points("plain", 24, every=3)),
+    "no name is synced": (no_name_is_synced, lambda: crash_points("plain", 24, every=5)),
     "answered before the sync": (answered_before_the_sync, lambda: crash_points("fences", 12, every=1)),
     "blocks of producer ids are not kept": (blocks_are_not_kept, lambda: crash_points("plain", 12, every=9)),
     "the log is not read again": (the_log_is_not_read_again, lambda: crash_points("fences", 12, every=9)),
