@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real_clients.by_release import KINDS, PAGE, drive
+from tests.real_clients.by_release import KINDS, PAGE, drive, page, rows_of
 from tests.real_clients.install import GENERATIONS, JAVA, OF_THEIR_TIME, clients_of, how_to, is_ready
 from zombieproof.model.releases import RELEASES
 
@@ -27,8 +27,15 @@ def test_there_are_three_clients_of_each_release() -> None:
         assert {*clients_of(release).values()} <= {*OF_THEIR_TIME}
 
 
-def test_the_page_tells_of_every_release() -> None:
-    rows = [
-        line.split("|")[1].strip() for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("|")
-    ]
-    assert rows[2:] == list(RELEASES)
+def test_the_page_has_what_came_of_every_client() -> None:
+    rows = rows_of(PAGE.read_text(encoding="utf-8"))
+    assert [*rows] == list(RELEASES)
+    for release, row in rows.items():
+        of_their_time = clients_of(release)
+        assert row == tuple(of_their_time[kind].removeprefix(f"{kind}-") for kind in KINDS), release
+
+
+def test_a_run_of_some_releases_keeps_the_rows_of_the_others() -> None:
+    rows = {release: (release, "**failed**", "1.0: not installed") for release in RELEASES}
+    assert rows_of(page(rows)) == rows
+    assert rows_of(page({"4.4": rows["4.4"]})) == {**dict.fromkeys(RELEASES, ("not run",) * 3), "4.4": rows["4.4"]}
