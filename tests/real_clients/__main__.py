@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from tests.real_clients import go_suites
 from tests.real_clients.frameworks import FRAMEWORKS, version_of
 from tests.real_clients.install import INSTALLERS, ROOT, is_ready
 from tests.real_clients.matrix import Results, page, results_of
@@ -46,7 +47,8 @@ def _versions(folder: Path) -> dict[str, str]:
     for name in filter(is_ready, INSTALLERS):
         with Client(name, "127.0.0.1:1", folder) as client:
             found[name] = client.ask("version")
-    return found | {name: version_of(name) for name, made in FRAMEWORKS.items() if is_ready(made.installed)}
+    found |= {name: version_of(name) for name, made in FRAMEWORKS.items() if is_ready(made.installed)}
+    return found | {name: go_suites.version(name) for name in go_suites.CLIENTS if is_ready("go-suites")}
 
 
 def ran(folder: Path, words: Sequence[str]) -> dict[tuple[str, str], str] | None:

@@ -89,6 +89,22 @@ def of_go(program: Path) -> Installer:
     )
 
 
+def of_go_suites(program: Path) -> Installer:
+    """Build the tests of sarama and franz-go, the test in `program`, and toxiproxy."""
+    tests = ("go", "test", "-C", program, "-c", "-o")
+    return Installer(
+        tools=("go",),
+        made_of=(program,),
+        commands=lambda folder: (
+            (*tests, folder / "sarama", "-tags=functional", "github.com/IBM/sarama"),
+            (*tests, folder / "franz-go", "github.com/twmb/franz-go/pkg/kgo"),
+            (*tests, folder / "ours", "."),
+            ("go", "build", "-C", program, "-o", folder / "toxiproxy", "github.com/Shopify/toxiproxy/v2/cmd/server"),
+        ),
+        starts=lambda folder: (folder,),
+    )
+
+
 SMALL_JVM = (
     *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
@@ -186,6 +202,9 @@ def of_spark(module: str) -> Installer:
 
 BESIDE: Mapping[str, Installer] = {"spark-connector": of_spark("tests.spark_connector.program")}
 """What is no client to run the scenarios with, and is got in the same way when it is named."""
+
+GO_SUITES: Mapping[str, Installer] = {"go-suites": of_go_suites(PROGRAMS / "go_suites")}
+"""The transaction tests of Go clients, for `go_suites.py`."""
 
 
 # ---------------------------------------------------------------- clients of the time of a release
@@ -332,7 +351,7 @@ def program(name: str, clients: Path = CLIENTS) -> list[str]:
 
 
 def _row(name: str) -> Installer:
-    return {**OF_THEIR_TIME, **BESIDE, **FRAMEWORKS, **INSTALLERS}[name]
+    return {**OF_THEIR_TIME, **BESIDE, **GO_SUITES, **FRAMEWORKS, **INSTALLERS}[name]
 
 
 def install(name: str, clients: Path = CLIENTS) -> None:
@@ -383,10 +402,11 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command."""
     about = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.real_clients.install", description=about)
-    known = (*INSTALLERS, *FRAMEWORKS, *BESIDE, *OF_THEIR_TIME)
+    known = (*INSTALLERS, *FRAMEWORKS, *GO_SUITES, *BESIDE, *OF_THEIR_TIME)
     usual = [
         *INSTALLERS,
         *FRAMEWORKS,
+        *GO_SUITES,
         *dict.fromkeys(name for each in GENERATIONS for name in clients_of(each).values()),
     ]
     parser.add_argument("name", nargs="*", help=f"which ({', '.join(usual)}): {', '.join(known)}")

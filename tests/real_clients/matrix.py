@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.real_clients import frameworks
+from tests.real_clients import frameworks, go_suites
 from tests.real_clients.by_release import KINDS
 from tests.real_clients.frameworks import FRAMEWORKS
 from tests.real_clients.install import GENERATIONS, INSTALLERS
@@ -14,6 +14,7 @@ from zombieproof.report.pages import table
 
 COMMAND = "make clients"
 
+_VERSIONED = (*INSTALLERS, *FRAMEWORKS, *go_suites.CLIENTS)
 _NOT_INSTALLED = "not installed"
 _NOT_RUN = "not run"
 _REPEATS = ", repeats"
@@ -93,7 +94,7 @@ class Results:
     @property
     def is_whole(self) -> bool:
         """Whether every client was there, and everything passed."""
-        return set(self.versions) == {*INSTALLERS, *FRAMEWORKS} and {*self.cells.values()} == {"passed"}
+        return set(self.versions) == {*_VERSIONED} and {*self.cells.values()} == {"passed"}
 
     def over(self, before: "Results") -> "Results":
         """Return these results, with earlier ones of tests that did not run and of clients with the same version."""
@@ -104,7 +105,7 @@ class Results:
 
 def page(results: Results) -> str:
     """The whole page as Markdown."""
-    scenarios, faults, late, generations, of_frameworks = (_matrix(*each, results) for each in _tables())
+    scenarios, faults, late, generations, of_frameworks, suites = (_matrix(*each, results) for each in _tables())
     return "".join(
         (
             _HEAD,
@@ -121,6 +122,11 @@ def page(results: Results) -> str:
             table(("framework", "version"), _versions(FRAMEWORKS, results)),
             "\n",
             of_frameworks,
+            go_suites.HEAD,
+            table(("tests of", "version"), _versions(go_suites.CLIENTS, results)),
+            "\n",
+            suites,
+            go_suites.listed(),
             _NOTES,
             "".join(f"- **{name}** {NOTES[name]}.\n" for name in INSTALLERS),
         )
@@ -137,7 +143,11 @@ def results_of(text: str) -> Results:
             columns = []
         elif not columns:
             columns = cells
-        elif columns == ["version"] and first in (*INSTALLERS, *FRAMEWORKS) and cells != [_NOT_INSTALLED]:
+        elif (
+            columns == ["version"]
+            and first in (*INSTALLERS, *FRAMEWORKS, *go_suites.CLIENTS)
+            and cells != [_NOT_INSTALLED]
+        ):
             results.versions[first] = cells[0]
         elif first in rows:
             told = {(rows[first], column): cell for column, cell in zip(columns, cells, strict=True)}
@@ -157,6 +167,7 @@ def _tables() -> Sequence[tuple[str, Sequence[str], Mapping[str, str]]]:
         ("transaction version", tuple(INSTALLERS), LATE),
         ("brokers", KINDS, {f"brokers of {release}": release for release in GENERATIONS}),
         ("scenario", tuple(FRAMEWORKS), of_frameworks),
+        ("brokers", tuple(go_suites.CLIENTS), go_suites.ROWS),
     )
 
 

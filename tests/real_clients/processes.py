@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from tests.real_clients.install import ROOT, program
@@ -103,14 +103,17 @@ class Served(Process):
 
     Args:
         folder: where its messages go.
-        options: what the command is given besides its port and the settings in `CONFIGS`.
+        options: more options of the command.
         port: 0: one that is free.
+        configs: broker settings.
     """
 
-    def __init__(self, folder: Path, *options: str, port: int = 0) -> None:
-        configs = [f"--config={name}={value}" for name, value in CONFIGS.items()]
+    def __init__(
+        self, folder: Path, *options: str, port: int = 0, configs: Mapping[str, int] = MappingProxyType(CONFIGS)
+    ) -> None:
+        given = [f"--config={name}={value}" for name, value in configs.items()]
         command = str(Path(sys.executable).with_name("zombieproof"))
-        super().__init__([command, "serve", "--port", str(port), *configs, *options], folder / "broker.log")
+        super().__init__([command, "serve", "--port", str(port), *given, *options], folder / "broker.log")
         self.bootstrap = self.line().removeprefix("listening on ")
         self.port = int(self.bootstrap.rpartition(":")[2])
 

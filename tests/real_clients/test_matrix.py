@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from tests.real_clients import frameworks
+from tests.real_clients import frameworks, go_suites
 from tests.real_clients.__main__ import cells_of
 from tests.real_clients.by_release import KINDS
 from tests.real_clients.frameworks import FRAMEWORKS
@@ -16,9 +16,11 @@ TABLES = (
     ((*SCENARIOS, *FAULTS, *LATE), INSTALLERS),
     ([f"brokers of {release}" for release in GENERATIONS], KINDS),
     (frameworks.SCENARIOS, FRAMEWORKS),
+    (go_suites.ROWS, go_suites.CLIENTS),
 )
+NAMES = (*INSTALLERS, *FRAMEWORKS, *go_suites.CLIENTS)
 CELLS = [(row, column) for rows, columns in TABLES for row in rows for column in columns]
-WHOLE = Results(versions=dict.fromkeys((*INSTALLERS, *FRAMEWORKS), "1.0"), cells=dict.fromkeys(CELLS, "passed"))
+WHOLE = Results(versions=dict.fromkeys(NAMES, "1.0"), cells=dict.fromkeys(CELLS, "passed"))
 
 
 def test_each_cell_is_what_came_of_a_client_in_a_row() -> None:
@@ -35,7 +37,7 @@ def test_each_cell_is_what_came_of_a_client_in_a_row() -> None:
 def test_what_was_not_run_says_so() -> None:
     some = Results(versions={}, cells={})
     assert page(some).count("| not run ") == len(CELLS)
-    assert page(some).count("| not installed |") == len(INSTALLERS) + len(FRAMEWORKS)
+    assert page(some).count("| not installed |") == len(NAMES)
     assert not some.is_whole
 
 
