@@ -33,7 +33,11 @@ what that release offers of it (`zombieproof/model/api_versions.py`).
 _REST = """
 ## Not served
 
-A request for one of these ends the connection, as in Kafka one for an API that a broker has not.
+A request for one of these ends the connection, as in Kafka one for an API that a broker has not. ApiVersions leaves
+these keys out. A client that derives the release from the whole list therefore gets it wrong: `VersionGuess` in
+franz-go's `kversion` says "between v1.0 and v1.1" for every release from 2.1 on. With
+`VersionGuess(kversion.SkipKeys(...))` and all keys of this table it names the right release from 3.5 on. Clients that
+look at the versions of single APIs, as librdkafka and the Java client do, are not affected.
 
 """
 
