@@ -26,7 +26,7 @@ from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.repairing import Repaired, Repairs
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.fault_disk import FaultDisk
-from zombieproof.broker.store.findings import NOTHING
+from zombieproof.broker.store.findings import NOTHING, forgotten
 from zombieproof.broker.timers import CLEANER_MS
 from zombieproof.formats.record_batch import HEADER, LOG_OVERHEAD, BatchHeader
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
@@ -52,6 +52,7 @@ SETTINGS = Settings(
     transaction_state_log_num_partitions=2, offsets_topic_num_partitions=2, group_initial_rebalance_delay_ms=0
 )
 CONFIGS = {TRANSACTION_STATE: SMALL_AND_COMPACTED, CONSUMER_OFFSETS: SMALL_AND_COMPACTED, COMPACTED: OFTEN_CLEANED}
+FORGOTTEN = forgotten(0).partition(" 0")[0]
 FENCED = frozenset({int(Error.INVALID_PRODUCER_EPOCH), int(Error.PRODUCER_FENCED)})
 OFFLINE = frozenset({int(Error.KAFKA_STORAGE_ERROR)})
 
@@ -303,7 +304,9 @@ def inflict(disk: FaultDisk, of: Base, chance: Random) -> Damage:
         return Damage(kind, folder, "removed")
     how = chance.choice(["bit", "bit", "cut", "cut", "batch", "empty", "delete", "zeros", "older", "other"])
     full = [path for path in by_kind[kind] if disk.size(path)]
-    path = chance.choice(full if full and how not in ("delete", "older", "other") else by_kind[kind])
+    # Segments that are copied into the folder of an empty partition are served: somebody meant that.
+    takes_empty = how in ("delete", "older") or (how == "other" and kind != ".log")
+    path = chance.choice(by_kind[kind] if takes_empty or not full else full)
     data = disk.read(path)
     if how == "batch" and kind != ".log":
         how = "cut"
@@ -379,14 +382,26 @@ def noticing() -> Iterator[list[str]]:
         logger.propagate = propagates
 
 
-def differences(expected: Reading, found: Reading) -> list[str]:
-    """Differences from an earlier reading; partitions that are offline do not count."""
+def differences(expected: Reading, found: Reading, reported: str = "") -> list[str]:
+    """Differences from an earlier reading; partitions that are offline do not count.
+
+    Nor do producers that a replica does not know any more, where that is `reported`.
+    """
     lines = list[str]()
     for name, part in expected.parts.items():
         now = found.parts.get(name)
-        if now != part and not _about(name, found.offline):
+        if now == part or _about(name, found.offline):
+            continue
+        if not (FORGOTTEN in reported and _knows_fewer_producers(part, now)):
             lines.append(f"{name}: {_difference(part, now)}")
     return lines
+
+
+def _knows_fewer_producers(before: object, now: object) -> bool:
+    """Whether a replica serves the same, but knows fewer producers."""
+    if not (isinstance(before, list) and isinstance(now, list) and len(before) == len(now)):
+        return False
+    return before[:-1] == now[:-1] and set(now[-1]) < set(before[-1])
 
 
 def _difference(before: object, now: object) -> str:
@@ -431,7 +446,7 @@ def _judge_opened(
     embedded: Embedded, disk: FaultDisk, untouched: FaultDisk, of: Base, damage: Damage, lines: list[str]
 ) -> tuple[Outcome, str]:
     first = read(embedded)
-    if fault := _fault(of.reading, first, damage):
+    if fault := _fault(of.reading, first, damage, " ".join(lines)):
         return fault
     write(embedded, first.offline)
     written = read(embedded)
@@ -455,8 +470,8 @@ def _judge_opened(
     return (Outcome.REBUILT, "; ".join(lines[:2])) if lines else (Outcome.SAME, "")
 
 
-def _fault(expected: Reading, found: Reading, damage: Damage) -> tuple[Outcome, str] | None:
-    wrong = differences(expected, found)
+def _fault(expected: Reading, found: Reading, damage: Damage, reported: str) -> tuple[Outcome, str] | None:
+    wrong = differences(expected, found, reported)
     if wrong:
         return Outcome.DIFFERENT, "; ".join(wrong[:3])
     others = {tp for tp in found.offline if f"/{tp[0]}-{tp[1]}/" not in f"/{damage.path}/"}
@@ -521,7 +536,9 @@ def _remedied(disk: FaultDisk, of: Base, said: str) -> tuple[Outcome, str]:
         found = read(embedded)
         if found.offline:
             return Outcome.NO_REMEDY, f"{said}; offline after the repair: {sorted(found.offline)}"
-        wrong = [each for each in differences(of.reading, found) if not _is_said(each, of.reading, found, lossy)]
+        reported = "; ".join(each.loses for each in repaired)
+        differs = differences(of.reading, found, reported)
+        wrong = [each for each in differs if not _is_said(each, of.reading, found, lossy)]
         if wrong:
             return Outcome.DIFFERENT, f"after the repair of {[each.loses for each in repaired]}: {'; '.join(wrong[:3])}"
         lost = {each.finding.partition for each in lossy}

@@ -18,7 +18,7 @@ from zombieproof.broker.store.cluster_file import COPY, FILE, SavedCluster, meta
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.discarded_folders import DISCARDED
 from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.findings import NOTHING, Finding, Repair
+from zombieproof.broker.store.findings import NOTHING, Finding, Repair, forgotten
 from zombieproof.broker.store.log_directory import IDENTITY, LogDirectory
 from zombieproof.broker.store.segment import LOG
 from zombieproof.formats.faults import Undecodable
@@ -241,13 +241,26 @@ def _with_replicas(finding: Finding, found: Inspection) -> Finding:
         if not sound:
             return finding
         remedy = f"move the log away, and fetch it again from broker {sound[0]}"
-        return replace(finding, remedy=remedy, loses=NOTHING, repair=Repair.REFETCH)
+        start = _start_of(finding.partition, sound[0], found)
+        loses = f"at this replica, {forgotten(start)}" if start else NOTHING
+        return replace(finding, remedy=remedy, loses=loses, repair=Repair.REFETCH)
     if finding.path != folder_of(finding.node):
         return finding
     theirs = [each for each, known in found.metadata.partitions.items() if finding.node in known.replicas]
-    alone = [f"{each[0]}-{each[1]}" for each in theirs if not sound_replicas(each, finding.node, found)]
+    sources = {each: sound_replicas(each, finding.node, found) for each in theirs}
+    losses = [f"all records of {each[0]}-{each[1]}" for each in theirs if not sources[each]]
+    for each, sound in sources.items():
+        start = _start_of(each, sound[0], found) if sound else 0
+        if start:
+            losses.append(f"at this replica of {each[0]}-{each[1]}, {forgotten(start)}")
     remedy = "begin empty logs, and fetch them from other brokers where possible"
-    return replace(finding, remedy=remedy, loses=f"all records of {', '.join(alone)}" if alone else NOTHING)
+    return replace(finding, remedy=remedy, loses="; ".join(losses) or NOTHING)
+
+
+def _start_of(partition: TopicPartition, node: int, found: Inspection) -> int:
+    """Where the log of a replica starts, as far as that is recorded."""
+    topic_id = encoded(found.metadata.topic_ids[partition[0]])
+    return found.logs[node].recorded(partition, topic_id).start_offset or 0
 
 
 def sound_replicas(partition: TopicPartition, but: int, found: Inspection) -> list[int]:

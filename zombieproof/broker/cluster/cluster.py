@@ -30,6 +30,7 @@ from zombieproof.broker.partition.snapshots import MemorySnapshots
 from zombieproof.broker.store.cleaner import CleanerSettings
 from zombieproof.broker.store.config import LogConfig
 from zombieproof.broker.store.config_names import named
+from zombieproof.broker.store.findings import forgotten
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition, check_topic
 from zombieproof.model.releases import RELEASES, transaction_version_of
 from zombieproof.model.rules import Rules
@@ -541,6 +542,8 @@ class Cluster:
         self.brokers[node].add_replica(partition, store, was_clean=True)
         self._bring_up_to_date(partition, node)
         kept = "there were no files" if aside is None else f"the damaged files are in {aside}"
+        if start := self.stores[node, partition].log.start_offset:
+            kept += f". It lost {forgotten(start)}"
         LOGGER.warning(
             "%s at broker %d: %s. Its log was fetched again from broker %d; %s",
             _name(partition),

@@ -17,6 +17,11 @@ NOTHING = "nothing"
 """The loss of a repair that loses no records."""
 
 
+def forgotten(offset: int) -> str:
+    """The loss of a log that begins at an offset, without a snapshot of its producers."""
+    return f"the last sequences of producers whose records are all below offset {offset}: they begin anew"
+
+
 class Repair(Enum):
     """How a fault is repaired."""
 

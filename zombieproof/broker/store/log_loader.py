@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from zombieproof.broker.store.aborted_files import AbortedFiles
-from zombieproof.broker.store.findings import Finding, refusal
+from zombieproof.broker.store.findings import Finding, forgotten, refusal
 from zombieproof.broker.store.known_logs import SNAPSHOT, UNKNOWN, LogState, SegmentState, checksum
 from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS, LeaderEpochs
 from zombieproof.broker.store.log_files import LogFiles
@@ -273,12 +273,13 @@ class LogLoader:
         self._look_for_producers(names)
 
     def _look_for_producers(self, names: Sequence[str]) -> None:
-        """Without a snapshot, nothing tells of the producers whose records were all before the first segment."""
-        files, base = self._files, self._files.held[0].base_offset
+        """Without a snapshot, nothing tells of the producers whose records were all deleted."""
+        files = self._files
+        start = max(files.held[0].base_offset, self._recorded.start_offset or 0)
         # Where the log starts, or before that, none counts.
-        counts = range(max(base, self._recorded.start_offset or 0) + 1, files.end_offset + 1)
+        counts = range(start + 1, files.end_offset + 1)
         recorded = [offset for offset in files.states.state.snapshots if offset in counts]
-        if base == 0 or not recorded:
+        if start == 0 or not recorded:
             return
         paths = {f"{files.directory}/{name}": int(name[:20]) for name in names if SNAPSHOT_NAME.fullmatch(name)}
         there = (path for path, offset in paths.items() if offset in counts and path not in self._void)
@@ -286,9 +287,8 @@ class LogLoader:
             return
         path = f"{files.directory}/{file_name(max(recorded), SNAPSHOT)}"
         self._found = [each for each in self._found if each.path != path]
-        fault = f"{CHANGED if path in paths else 'it is missing'}, and with it the producers from before offset {base}"
-        loses = f"the last sequences of producers whose records are all below offset {base}: they begin anew"
-        self._found.append(replace(files.lost(path, fault, files.states.path), loses=loses))
+        fault = f"{CHANGED if path in paths else 'it is missing'}, and with it the producers from before offset {start}"
+        self._found.append(replace(files.lost(path, fault, files.states.path), loses=forgotten(start)))
 
     def _check_order(self) -> None:
         files, recorded = self._files, self._recorded
@@ -411,7 +411,14 @@ class LogLoader:
                 self._recover(files.held[-1])
             elif self._writes_epochs:
                 self._epochs.write()
-        first = files.held[0].base_offset
+        first, closed_at = files.held[0].base_offset, recorded.synced_offset
+        if recorded.was_clean and recorded.state is not None and files.end_offset > closed_at:
+            LOGGER.warning(
+                "%s: offsets %d to %d were added while it was closed: they are served",
+                files.disk.name(files.directory),
+                closed_at,
+                files.end_offset - 1,
+            )
         files.start_offset = min(max(first if start is None else start, first), files.end_offset)
         files.recovery_point = files.end_offset
         self._aborted.read(
