@@ -53,7 +53,6 @@ SETTINGS = Settings(
 )
 CONFIGS = {TRANSACTION_STATE: SMALL_AND_COMPACTED, CONSUMER_OFFSETS: SMALL_AND_COMPACTED, COMPACTED: OFTEN_CLEANED}
 FORGOTTEN = forgotten(0).partition(" 0")[0]
-FENCED = frozenset({int(Error.INVALID_PRODUCER_EPOCH), int(Error.PRODUCER_FENCED)})
 OFFLINE = frozenset({int(Error.KAFKA_STORAGE_ERROR)})
 
 
@@ -480,37 +479,24 @@ def _fault(expected: Reading, found: Reading, damage: Damage, reported: str) -> 
     return None
 
 
-MOST_INITS = 40
-"""How often an id whose newest states are lost is initialised until its epoch is above that of its own records."""
-
-
-def write(embedded: Embedded, offline: set[TopicPartition], behind: frozenset[str] = frozenset()) -> None:
-    """Clients continue: one of each transactional id, and a new producer.
-
-    Ids that are `behind` may be fenced by their own records, until they have been initialised often enough.
-    """
+def write(embedded: Embedded, offline: set[TopicPartition]) -> None:
+    """Clients continue: one of each transactional id, and a new producer."""
     notes, cluster = Notebook(), embedded.cluster
     sound = [partition for partition in WRITTEN if partition not in offline]
     for name in IDS:
         if cluster.metadata.transaction_partition(name) in offline:
             continue
         client = RoutedClient(embedded, notes, f"{AFTER}{name}", name)
-        for turn in range(MOST_INITS if name in behind else 1):
-            try:
-                client.init()
-            except NoAnswer:
-                # Its last transaction cannot be completed while one of its partitions is offline.
-                assert offline, f"{name} cannot be initialised"
-                break
-            client.begin(f"{AFTER}{name} {turn}")
-            errors = {partition: client.send(partition, f"{AFTER}{name} {turn} {partition}") for partition in sound}
-            if name in behind and set(errors.values()) & FENCED:
-                continue
-            assert set(errors.values()) == {Error.NONE}, errors
-            assert client.end(committed=True) == Error.NONE
-            break
-        else:
-            raise AssertionError(f"{name} is fenced by its own records after {MOST_INITS} initialisations")
+        try:
+            client.init()
+        except NoAnswer:
+            # Its last transaction cannot be completed while one of its partitions is offline.
+            assert offline, f"{name} cannot be initialised"
+            continue
+        client.begin(f"{AFTER}{name}")
+        for partition in sound:
+            assert client.send(partition, f"{AFTER}{name} {partition}") == Error.NONE, (name, partition)
+        assert client.end(committed=True) == Error.NONE
     plain = RoutedClient(embedded, notes, f"{AFTER}plain")
     plain.init()
     for partition in sound:
@@ -541,9 +527,7 @@ def _remedied(disk: FaultDisk, of: Base, said: str) -> tuple[Outcome, str]:
         wrong = [each for each in differs if not _is_said(each, of.reading, found, lossy)]
         if wrong:
             return Outcome.DIFFERENT, f"after the repair of {[each.loses for each in repaired]}: {'; '.join(wrong[:3])}"
-        lost = {each.finding.partition for each in lossy}
-        place = embedded.cluster.metadata.transaction_partition
-        write(embedded, found.offline, frozenset(name for name in IDS if place(name) in lost or None in lost))
+        write(embedded, found.offline)
         embedded.close()
     finally:
         embedded.abandon()
@@ -557,21 +541,9 @@ def _is_said(difference: str, expected: Reading, found: Reading, lossy: list[Rep
     about = {each.finding.partition for each in lossy if each.finding.partition is not None}
     if _about(name, about):
         return True
-    if any(topic == TRANSACTION_STATE for topic, _ in about) and _adds_markers(was, now):
-        return True  # The coordinator acts on older states: it may write markers again.
     if isinstance(was, list) and isinstance(now, list) and not {*map(repr, now[7])} <= {*map(repr, was[7])}:
         return False
     return len(about) < len(lossy) or CONSUMER_OFFSETS in {topic for topic, _ in about}
-
-
-def _adds_markers(was: object, now: object) -> bool:
-    """Whether a replica serves what it served before, and behind that markers only."""
-    if not (isinstance(was, list) and isinstance(now, list) and len(was) == len(now)):
-        return False
-    start, committed, records = was[0], was[3], was[7]
-    added = now[7][len(records) :]
-    is_marker = all(isinstance(row[2], bool) for row in added)
-    return start == now[0] and is_marker and (now[3][: len(committed)], now[7][: len(records)]) == (committed, records)
 
 
 def damages(count: int, seed: int, nodes: tuple[int, ...] = (1, 1, 1, 3)) -> Reached:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4, uuid5
 
 from zombieproof.broker.cluster.metadata import NOBODY, TOPIC_IDS
+from zombieproof.broker.continued_ids import continued, epochs_in
 from zombieproof.broker.inspection import (
     BROKER,
     Inspection,
@@ -31,14 +32,16 @@ from zombieproof.broker.store.cluster_file import (
 )
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.findings import Finding, Repair
-from zombieproof.broker.store.known_logs import LOG_STATES, SNAPSHOT, LogState, replace_file, write_log_states
+from zombieproof.broker.store.known_logs import LOG_STATES, SNAPSHOT, LogState, checksum, replace_file, write_log_states
 from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVERY_POINTS, LogDirectory
 from zombieproof.broker.store.log_directory import identify as write_identity
 from zombieproof.broker.store.salvage import Salvage, plan
-from zombieproof.broker.store.segment import LOG
+from zombieproof.broker.store.segment import LOG, file_name
 from zombieproof.broker.store.swapping import SWAP
 from zombieproof.formats.checkpoints import write_offsets
+from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.identity import decoded, encoded, read_properties
+from zombieproof.formats.record_batch import HEADER
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 
 MOST_ROUNDS = 8
@@ -144,39 +147,47 @@ class Repairs:
         count = sum(end - first for first, end in lost)
         text = f"{count} offsets: {ranges}"
         about = {
-            TRANSACTION_STATE: "states of transactional ids, which are as they were before these",
+            TRANSACTION_STATE: (
+                "states of transactional ids, which are as they were before these, with the newest epochs in the data"
+            ),
             CONSUMER_OFFSETS: "offsets of groups, which are as they were before these",
         }
         return f"{text} ({about.get(_partition_of(finding)[0], 'records, or ends of transactions')})"
 
     def _salvage(self, finding: Finding, found: Inspection) -> None:
         logs, partition = _logs_of(finding, found), _partition_of(finding)
-        state = self._salvaged(finding, found).apply(self._keep)
-        self._record(
-            logs, partition, state.start_offset, state.end_offset, sequence=state.sequence, last_base=state.last_base
-        )
+        salvage = self._salvaged(finding, found)
+        state = salvage.apply(self._keep)
+        if partition[0] == TRANSACTION_STATE and salvage.lost:
+            state = self._continue_ids(logs.folder_of(partition), state, found)
+        self._record(logs, partition, state)
 
-    def _record(
-        self,
-        logs: LogDirectory,
-        partition: TopicPartition,
-        start: int,
-        end: int,
-        *,
-        sequence: int = 0,
-        last_base: int = 0,
-    ) -> None:
-        """Let it be recorded that a log has these offsets, in the form that the directory has."""
+    def _continue_ids(self, folder: str, state: LogState, found: Inspection) -> LogState:
+        """Let the transactional ids of a log that has lost states continue above the epochs in the data."""
+        data = [each for each in found.metadata.partitions if each[0] != TRANSACTION_STATE]
+        folders = [(each, logs.folder_of(each)) for logs in found.logs.values() for each in data]
+        batch = continued(self.disk, folder, epochs_in(self.disk, folders), state.end_offset)
+        if batch is None:
+            return state
+        encoded_batch = write_batch(batch)
+        replace_file(self.disk, f"{folder}/{file_name(state.end_offset, LOG)}", encoded_batch)
+        self.disk.sync_directory(folder)
+        first = checksum(encoded_batch[: HEADER.size])
+        return state._replace(end_offset=batch.last_offset + 1, first_checksum=first)
+
+    def _record(self, logs: LogDirectory, partition: TopicPartition, state: LogState) -> None:
+        """Let the offsets of a log be recorded, in the form that the directory has."""
         states = logs.states
         if states is None:
-            points = {**logs.recovery_points, partition: end}
-            starts = {**logs.log_starts, partition: start}
+            points = {**logs.recovery_points, partition: state.end_offset}
+            starts = {**logs.log_starts, partition: state.start_offset}
             for name, offsets in ((RECOVERY_POINTS, points), (LOG_STARTS, starts)):
                 replace_file(self.disk, f"{logs.path}/{name}", write_offsets(offsets))
         elif partition in states:
             known = states[partition]
-            highest = known.producer_id, known.coordinator_epoch
-            states[partition] = LogState(known.topic_id, start, end, *highest, 0, 0, last_base, 0, sequence)
+            states[partition] = state._replace(
+                topic_id=known.topic_id, producer_id=known.producer_id, coordinator_epoch=known.coordinator_epoch
+            )
             replace_file(self.disk, f"{logs.path}/{LOG_STATES}", write_log_states(states))
         self.disk.sync_directory(logs.path)
 
@@ -188,7 +199,7 @@ class Repairs:
         if self.disk.exists(logs.folder_of(partition)):
             self._keep(logs.folder_of(partition))
         end = logs.recorded(partition, encoded(found.metadata.topic_ids[partition[0]])).synced_offset
-        self._record(logs, partition, end, end)
+        self._record(logs, partition, LogState("", end, end))
 
     def _recreate_broker(self, finding: Finding, found: Inspection) -> None:
         if finding.node is None or found.saved is None:
@@ -207,7 +218,7 @@ class Repairs:
         self._leave_to(found, partition, sound_replicas(partition, finding.node or 0, found))
         if self.disk.exists(logs.folder_of(partition)):
             self._keep(logs.folder_of(partition))
-        self._record(logs, partition, 0, 0)
+        self._record(logs, partition, LogState("", 0, 0))
 
     def _leave_to(self, found: Inspection, partition: TopicPartition, sound: list[int]) -> None:
         """The replicas that have the log lead it, and count as in sync; the others fetch it."""
