@@ -3,7 +3,7 @@
 Every row of the table is a fault; it says how often it was injected, and what clients found wrong afterwards. Nothing
 may be. The last rows are of brokers that are sent what nobody means, and valid requests
 in any order. With ``--write`` the table is put into
-``docs/crashes.md``.
+``docs/crashes.md``; rows that were not asked for stay there as they were.
 """
 
 import argparse
@@ -172,15 +172,34 @@ def run(names: list[str], depth: str, processes: int) -> dict[str, tuple[Reached
     return found
 
 
-def table(found: dict[str, tuple[Reached, float, int]]) -> str:
-    """The rows as Markdown."""
-    lines = ["| fault | figure asked for | reached | wrong afterwards | CPU s |", "|---|---|---|---|---|"]
+Rows = dict[str, str]
+"""The lines of the table, by the names of their faults."""
+
+
+def lines_of(found: dict[str, tuple[Reached, float, int]]) -> Rows:
+    """A line of Markdown for each row."""
+    lines = Rows()
     for name, (reached, seconds, missing) in found.items():
         reached_counts = damages.by_kind(reached)["all"] if name == "damages" and reached.counts else reached.counts
         counts = ", ".join(f"{count:,} {what}" for what, count in reached_counts.items())
         counts += f" ({missing} parts not carried out: no right to mount)" if missing else ""
-        lines.append(f"| {ROWS[name].name} | {ROWS[name].aim} | {counts} | {len(reached.findings)} | {seconds:.0f} |")
-    return "\n".join(lines)
+        row = ROWS[name]
+        lines[row.name] = f"| {row.name} | {row.aim} | {counts} | {len(reached.findings)} | {seconds:.0f} |"
+    return lines
+
+
+def lines_on(page: str) -> Rows:
+    """The lines of the table on a page of this depth."""
+    names = {row.name for row in ROWS.values()}
+    lines = {line.split(" | ")[0].removeprefix("| "): line for line in page.splitlines()}
+    return {name: line for name, line in lines.items() if name in names}
+
+
+def text_of(lines: Rows, damage: str) -> str:
+    """The table, and below it what became of damaged directories."""
+    head = ["| fault | figure asked for | reached | wrong afterwards | CPU s |", "|---|---|---|---|---|"]
+    rows = [lines[row.name] for row in ROWS.values() if row.name in lines]
+    return "\n".join([*head, *rows]) + (f"\n\n{damage}" if damage else "")
 
 
 def damage_table(reached: Reached) -> str:
@@ -209,15 +228,18 @@ def main() -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
-    text = table(found)
-    if "damages" in found:
-        text += f"\n\n{DAMAGE}\n\n{damage_table(found['damages'][0])}"
-    said = [text, f"{asked.depth}: {time.monotonic() - started:.0f} s"]
+    lines = lines_of(found)
+    damage = f"{DAMAGE}\n\n{damage_table(found['damages'][0])}" if "damages" in found else ""
+    said = [text_of(lines, damage), f"{asked.depth}: {time.monotonic() - started:.0f} s"]
     for reached, _, _ in found.values():
         said += reached.findings[:20]
     sys.stdout.write("\n".join(said) + "\n")
     if asked.write:
-        PAGE.write_text(HEAD.format(depth=asked.depth) + text + "\n")
+        head, page = HEAD.format(depth=asked.depth), PAGE.read_text() if PAGE.exists() else ""
+        if page.startswith(head.partition("\n")[0]):  # What was not asked for stays as it was.
+            lines = lines_on(page) | lines
+            damage = damage or "".join(page.partition(DAMAGE)[1:]).rstrip("\n")
+        PAGE.write_text(head + text_of(lines, damage) + "\n")
     return int(any(reached.findings for reached, _, _ in found.values()))
 
 
