@@ -93,13 +93,26 @@ def _up_to_the_first_stamp(
     return first, before, None
 
 
-def first_counted_on(log: PartitionLog, producer_id: int, epoch: int) -> LoggedBatch | None:
+class CountedOn(NamedTuple):
+    """The first data of a producer that wrote to an earlier log; `time_ms` is None if its clock is ahead."""
+
+    time_ms: int | None
+
+
+def first_counted_on(log: PartitionLog, producer_id: int, epoch: int) -> CountedOn | None:
     """The first data of a producer, if its sequence shows that the producer wrote to an earlier log of the partition.
 
     The log holds every offset from 0 on, so that the records before that sequence were never in it.
     """
     if log.start_offset > 0 or log.compacted or log.damaged_at:
         return None
-    own = (batch for batch in log.batches if not batch.is_control)
-    first = next((each for each in own if (each.producer_id, each.producer_epoch) == (producer_id, epoch)), None)
-    return first if first is not None and first.base_sequence > 0 else None
+    first: LoggedBatch | None = None
+    for batch in log.batches:
+        is_stamped = batch.is_control or batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+        if first is not None and is_stamped:
+            return CountedOn(first.max_timestamp_ms if first.max_timestamp_ms <= batch.max_timestamp_ms else None)
+        if first is None and not batch.is_control and (batch.producer_id, batch.producer_epoch) == (producer_id, epoch):
+            if batch.base_sequence <= 0:
+                return None
+            first = batch
+    return None if first is None else CountedOn(first.max_timestamp_ms)

@@ -108,6 +108,20 @@ def test_a_marker_that_is_lost_in_the_present_log_is_found(data: st.DataObject, 
         assert LOST in [finding.promise for finding in found.findings]
 
 
+def test_records_with_times_in_the_future_excuse_nobody(made: "type[History]") -> None:
+    history = made()
+    producer = Producer(history, tv=0)
+    for _ in range(2):
+        producer.commit(T0)
+    producer.recreate("t")
+    for _ in range(3):
+        producer.commit(T0)
+    history.remove(T0, 1)
+    history.change(T0, 0, max_timestamp_ms=history.now + 1_000_000)
+    found = report(history)
+    assert found.findings or "t-0" in [gap.name for gap in found.not_judged]
+
+
 def test_the_count_of_what_is_not_expected_is_reported(made: "type[History]") -> None:
     history = made()
     producer = Producer(history, tv=0)

@@ -113,7 +113,7 @@ def _of_counted_on(match: Match, txn: RecordedTransaction) -> Standing | None:
     decided_ms = txn.completed_ms if txn.prepared_ms is None else txn.prepared_ms
     if first is None or decided_ms is None:
         return None
-    return Standing.EARLIER if decided_ms <= first.max_timestamp_ms else Standing.UNKNOWN
+    return Standing.EARLIER if first.time_ms is not None and decided_ms <= first.time_ms else Standing.UNKNOWN
 
 
 def _may_be_unreadable(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> bool:
