@@ -240,3 +240,19 @@ def test_a_directory_of_another_number_of_brokers_is_refused() -> None:
     with pytest.raises(DataDirectoryError, match="of a cluster of 1 broker, not of 3: start it with 1 broker"):
         open_on(disk, 3)
     open_on(disk, 1).abandon()
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_log_is_fetched_again_whole_where_kafkas_checkpoints_alone_tell_of_it(is_clean: bool) -> None:
+    """As in a directory of an earlier version: the log that takes its place does not begin at the old end."""
+    of = damages.base(3, is_clean)
+    disk = of.disk.copy()
+    disk.remove("broker-1/log-state-checkpoint")
+    log = next(path for path in damages.files_of(disk) if path.startswith("broker-1/t-0/") and path.endswith(".log"))
+    disk.truncate(log, 700)
+    with damages.noticing() as lines:
+        embedded = damages.open_on(disk, 3)
+        found = damages.read(embedded)
+        embedded.abandon()
+    assert "t-0 at broker 1" in "".join(lines)
+    assert damages.differences(of.reading, found, "".join(lines)) == []

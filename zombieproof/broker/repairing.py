@@ -156,9 +156,8 @@ class Repairs:
 
     def _salvage(self, finding: Finding, found: Inspection) -> None:
         logs, partition = _logs_of(finding, found), _partition_of(finding)
-        salvage = self._salvaged(finding, found)
-        state = salvage.apply(self._keep)
-        if partition[0] == TRANSACTION_STATE and salvage.lost:
+        state = self._salvaged(finding, found).apply(self._keep)
+        if partition[0] == TRANSACTION_STATE:
             state = self._continue_ids(logs.folder_of(partition), state, found)
         self._record(logs, partition, state)
 

@@ -391,7 +391,10 @@ class LogDirectory:
             self.disk.sync_directory(self.path)
         del self.logs[partition], self._topic_ids[partition]
         self._dirty.pop(log, None)
-        self._recorded.pop(partition, None)
+        # The log that takes its place is a new one: nothing is recorded of it, by Kafka's checkpoints neither.
+        for recorded in (self._recorded, self._recovery_points, self._log_starts):
+            if recorded is not None:
+                recorded.pop(partition, None)
         return path if is_there else None
 
     def _looked_at(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> SegmentLog:
