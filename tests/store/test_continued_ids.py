@@ -1,5 +1,7 @@
 """Ids whose newest states are lost: after a repair each goes on, wherever its log was cut."""
 
+from contextlib import suppress
+
 import pytest
 
 from tests.store.clients import Client, NoAnswer, Notebook
@@ -8,7 +10,7 @@ from tests.store.workloads import DATA, T0, Stage, open_on
 from zombieproof.broker import repairing
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.repairing import Repairs
-from zombieproof.broker.store.fault_disk import FaultDisk
+from zombieproof.broker.store.fault_disk import Fate, Fault, FaultDisk, Plan, PowerLost
 from zombieproof.model.vocabulary import Error
 
 LATER_MS = 44_000_000
@@ -80,3 +82,20 @@ def test_without_the_epochs_of_the_data_an_id_stays_locked(monkeypatch: pytest.M
         Repairs(disk, "kept").apply()
         locked += not (goes_on(disk, "a") and goes_on(disk, "b"))
     assert locked > 0
+
+
+def test_ids_go_on_after_a_repair_that_was_interrupted_and_is_run_again() -> None:
+    whole = stopped(is_clean=True)
+    path, at = cuts(whole)[1]
+    damaged = whole.copy()
+    damaged.truncate(path, at)
+    once = damaged.copy()
+    Repairs(once, "kept").apply()
+    for operation in range(1, once.operations + 1):
+        disk = damaged.copy()
+        disk.plan = Plan(operation, Fault.CRASH)
+        with suppress(PowerLost):
+            Repairs(disk, "kept").apply()
+        left = disk.survivor(Fate.KEPT)
+        Repairs(left, "kept again").apply()
+        assert [goes_on(left, name) for name in ("a", "b")] == [True, True], operation

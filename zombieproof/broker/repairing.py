@@ -32,16 +32,14 @@ from zombieproof.broker.store.cluster_file import (
 )
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.findings import Finding, Repair
-from zombieproof.broker.store.known_logs import LOG_STATES, SNAPSHOT, LogState, checksum, replace_file, write_log_states
+from zombieproof.broker.store.known_logs import LOG_STATES, SNAPSHOT, LogState, replace_file, write_log_states
 from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVERY_POINTS, LogDirectory
 from zombieproof.broker.store.log_directory import identify as write_identity
 from zombieproof.broker.store.salvage import Salvage, plan
-from zombieproof.broker.store.segment import LOG, file_name
+from zombieproof.broker.store.segment import LOG
 from zombieproof.broker.store.swapping import SWAP
 from zombieproof.formats.checkpoints import write_offsets
-from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.identity import decoded, encoded, read_properties
-from zombieproof.formats.record_batch import HEADER
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 
 MOST_ROUNDS = 8
@@ -156,23 +154,15 @@ class Repairs:
 
     def _salvage(self, finding: Finding, found: Inspection) -> None:
         logs, partition = _logs_of(finding, found), _partition_of(finding)
-        state = self._salvaged(finding, found).apply(self._keep)
-        if partition[0] == TRANSACTION_STATE:
-            state = self._continue_ids(logs.folder_of(partition), state, found)
-        self._record(logs, partition, state)
-
-    def _continue_ids(self, folder: str, state: LogState, found: Inspection) -> LogState:
-        """Let the transactional ids of a log that has lost states continue above the epochs in the data."""
+        salvage = self._salvaged(finding, found)
+        if partition[0] != TRANSACTION_STATE:
+            self._record(logs, partition, salvage.apply(self._keep))
+            return
         data = [each for each in found.metadata.partitions if each[0] != TRANSACTION_STATE]
         folders = [(each, logs.folder_of(each)) for logs in found.logs.values() for each in data]
-        batch = continued(self.disk, folder, epochs_in(self.disk, folders), state.end_offset)
-        if batch is None:
-            return state
-        encoded_batch = write_batch(batch)
-        replace_file(self.disk, f"{folder}/{file_name(state.end_offset, LOG)}", encoded_batch)
-        self.disk.sync_directory(folder)
-        first = checksum(encoded_batch[: HEADER.size])
-        return state._replace(end_offset=batch.last_offset + 1, first_checksum=first)
+        epochs, folder = epochs_in(self.disk, folders), logs.folder_of(partition)
+        state = salvage.apply(self._keep, lambda: continued(self.disk, folder, epochs, salvage.end_offset))
+        self._record(logs, partition, state)
 
     def _record(self, logs: LogDirectory, partition: TopicPartition, state: LogState) -> None:
         """Let the offsets of a log be recorded, in the form that the directory has."""

@@ -24,6 +24,8 @@ from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS
 from zombieproof.broker.store.log_loader import Recorded
 from zombieproof.broker.store.segment import LOG, TRANSACTION_INDEX, file_name
 from zombieproof.broker.store.segment_states import SegmentStates
+from zombieproof.formats.batches import Batch
+from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.record_batch import HEADER, LEADER_EPOCH, LEADER_EPOCH_AT, OFFSET_AND_LENGTH
 from zombieproof.formats.segments import PartKind, parts_of
 from zombieproof.model.vocabulary import NONE
@@ -72,8 +74,10 @@ class Salvage:
     end_offset: int = 0
     start_offset: int = 0
 
-    def apply(self, set_aside: Callable[[str], None]) -> LogState:
+    def apply(self, set_aside: Callable[[str], None], added: Callable[[], Batch | None] = lambda: None) -> LogState:
         """Write the kept batches; `set_aside` moves a file away before another takes its place.
+
+        `added` gives the batch that is to follow them, at `end_offset`, when they are written.
 
         Returns:
             The new record of the log.
@@ -90,9 +94,11 @@ class Salvage:
                 replace_file(disk, path, data)
             entries[segment.base_offset] = self._entry(segment, data, next_offset, known)
         tail = f"{self.directory}/{file_name(self.end_offset, LOG)}"
-        if not disk.exists(tail):
-            disk.write(tail, 0, b"")
-            disk.sync(tail)
+        batch = added()
+        written = b"" if batch is None else write_batch(batch)
+        if written or not disk.exists(tail):
+            # Before the new record of the segments: without it, a repair that is interrupted begins anew.
+            replace_file(disk, tail, written)
         entries.pop(self.end_offset, None)
         for name in (LEADER_EPOCHS, SEGMENTS):
             if disk.exists(f"{self.directory}/{name}"):
@@ -105,10 +111,11 @@ class Salvage:
         return LogState(
             self.topic_id,
             self.start_offset,
-            self.end_offset,
+            self.end_offset if batch is None else batch.last_offset + 1,
             before.producer_id,
             before.coordinator_epoch,
             last_base=self.end_offset,
+            first_checksum=checksum(written[: HEADER.size]) if written else 0,
             sequence=sequence,
         )
 
