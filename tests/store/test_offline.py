@@ -256,3 +256,19 @@ def test_a_log_is_fetched_again_whole_where_kafkas_checkpoints_alone_tell_of_it(
         embedded.abandon()
     assert "t-0 at broker 1" in "".join(lines)
     assert damages.differences(of.reading, found, "".join(lines)) == []
+
+
+@pytest.mark.parametrize("folder", ["__transaction_state-0", "__transaction_state-1", f"{damages.COMPACTED}-0"])
+def test_a_base_offset_that_is_damaged_upwards_is_noticed(folder: str) -> None:
+    """No checksum covers it, and in a compacted log offsets may be missing."""
+    of = damages.base(1, False)
+    logs = [path for path in damages.files_of(of.disk) if path.startswith(f"broker-1/{folder}/")]
+    path = max(path for path in logs if path.endswith(".log") and of.disk.size(path))
+    *batches, last = damages.boundaries(of.disk.read(path))
+    # It is negative, far beyond the segment, or a little off; of the last batch, only the first two show.
+    cases = [(at, bit) for at in batches for bit in (7, 8 * 3, 8 * 7, 8 * 7 + 6)] + [(last, 7), (last, 8 * 3)]
+    for at, bit in cases:
+        disk = of.disk.copy()
+        disk.damage(path, 8 * at + bit)
+        outcome, text = damages.judge(disk, of, damages.Damage(".log", path, f"bit {bit} of the batch at {at}"))
+        assert outcome in damages.ALLOWED, (at, bit, text)

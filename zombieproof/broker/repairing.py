@@ -146,7 +146,8 @@ class Repairs:
         text = f"{count} offsets: {ranges}"
         about = {
             TRANSACTION_STATE: (
-                "states of transactional ids, which are as they were before these, with the newest epochs in the data"
+                "states of transactional ids, which are as they were before these, with the newest epochs in the data: "
+                "records of a transaction that was open may be committed or aborted with another one of its id"
             ),
             CONSUMER_OFFSETS: "offsets of groups, which are as they were before these",
         }

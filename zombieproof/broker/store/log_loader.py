@@ -231,7 +231,9 @@ class LogLoader:
         known_below = synced if is_known and state is not None else 0
         self._scanned[segment], fault = segment.scan(has_gaps=files.config.is_compacted, known_below=known_below)
         files.highest = files.highest.among(segment.highest)
-        if segment.end_offset < synced and self._recorded.claims_records:
+        # A base offset has no checksum: one that is damaged upwards hides how far the sound batches go.
+        is_short = segment.end_offset < synced or (fault is not None and segment.holds_below(segment.size, synced))
+        if is_short and self._recorded.claims_records:
             fault = fault or f"it ends at offset {segment.end_offset}"
             behind = segment.sound_batch_behind(segment.size)
             also = "" if behind is None else f"; a sound batch follows at byte {behind}"

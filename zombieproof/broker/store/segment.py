@@ -34,6 +34,8 @@ READ_BYTES = 1 << 18
 """So much of a file is read at once, or one batch where it is larger."""
 
 LOG, TRANSACTION_INDEX = ".log", ".txnindex"
+MOST_OFFSETS = (1 << 31) - 1
+"""How many offsets a segment can span: its indexes hold them as 4 bytes."""
 SUFFIXES = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
 
 
@@ -362,6 +364,9 @@ class Segment:
                 if first != expected and (first < expected or not has_gaps):
                     fault = f"a batch at offset {first} where {expected} is due"
                     break
+                if end - self.base_offset > MOST_OFFSETS:
+                    fault = f"a batch at offset {first} in a segment that begins at {self.base_offset}"
+                    break
                 self._note(header.length + LOG_OVERHEAD, end - 1, header.max_timestamp_ms)
                 if not found or found[-1].leader_epoch != header.leader_epoch:
                     found.append(Stretch(header.leader_epoch, first))
@@ -396,6 +401,14 @@ class Segment:
             if part.kind is PartKind.BATCH and part.position > 0:
                 return position + part.position
         return None
+
+    def holds_below(self, position: int, offset: int) -> bool:
+        """Whether a sound batch of an offset below `offset` is at a byte of the file or behind it."""
+        parts = parts_of(memoryview(self._disk.read(self.path(LOG), position)))
+        return any(
+            part.kind is PartKind.BATCH and part.header is not None and part.header.base_offset < offset
+            for part in parts
+        )
 
     def cut(self, end_offset: int) -> None:
         """Drop every batch at or behind `end_offset`."""
