@@ -303,7 +303,7 @@ def inflict(disk: FaultDisk, of: Base, chance: Random) -> Damage:
         return Damage(kind, folder, "removed")
     how = chance.choice(["bit", "bit", "cut", "cut", "batch", "empty", "delete", "zeros", "older", "other"])
     full = [path for path in by_kind[kind] if disk.size(path)]
-    # Segments that are copied into the folder of an empty partition are served: somebody meant that.
+    # Segments that are copied into the folder of an empty partition are served on purpose.
     takes_empty = how in ("delete", "older") or (how == "other" and kind != ".log")
     path = chance.choice(by_kind[kind] if takes_empty or not full else full)
     data = disk.read(path)

@@ -11,7 +11,15 @@ from zombieproof.broker import repairing
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.repairing import Repairs
 from zombieproof.broker.store.fault_disk import Fate, Fault, FaultDisk, Plan, PowerLost
-from zombieproof.model.vocabulary import Error
+from zombieproof.messages.partitions import (
+    DescribeProducers,
+    DescribeProducersAnswer,
+    Fetch,
+    FetchAnswer,
+    MarkerToWrite,
+    WriteTxnMarkers,
+)
+from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 LATER_MS = 44_000_000
 STATES = "broker-1/__transaction_state-0"
@@ -99,3 +107,39 @@ def test_ids_go_on_after_a_repair_that_was_interrupted_and_is_run_again() -> Non
         left = disk.survivor(Fate.KEPT)
         Repairs(left, "kept again").apply()
         assert [goes_on(left, name) for name in ("a", "b")] == [True, True], operation
+
+
+def test_an_open_transaction_of_lost_states_can_be_aborted_as_the_page_says() -> None:
+    disk = FaultDisk()
+    stage = Stage(disk, Notebook(), 0)
+    client = stage.client("a")
+    client.begin("1")
+    client.send(T0, "committed")
+    client.end(committed=True)
+    client.begin("2")
+    client.send(T0, "open")
+    while stage.embedded.pump():
+        pass
+    stage.embedded.close()
+    disk.close()
+    for path, at in cuts(disk):
+        damaged = disk.copy()
+        damaged.truncate(path, at)
+        Repairs(damaged, "kept").apply()
+        embedded = open_on(damaged, ManualClock(LATER_MS))
+        described = embedded.ask(DescribeProducers(0, (T0,)))
+        assert isinstance(described, DescribeProducersAnswer)
+        [hanging] = [each for each in described.partitions[T0].producers if each.txn_start_offset != NONE]
+        abort = MarkerToWrite(hanging.producer_id, hanging.producer_epoch, False, hanging.coordinator_epoch, (T0,))
+        embedded.ask(WriteTxnMarkers(1, (abort,)))
+        with suppress(NoAnswer):  # Where the id stays locked, nothing is added.
+            after = Client(embedded, Notebook(), "after", "a")
+            after.init()
+            after.begin("3")
+            after.send(T0, "after")
+            after.end(committed=True)
+        answer = embedded.ask(Fetch(12, Isolation.READ_COMMITTED, {T0: 0}))
+        embedded.abandon()
+        assert isinstance(answer, FetchAnswer)
+        aborted = answer.partitions[T0].aborted
+        assert aborted == ((hanging.producer_id, hanging.txn_start_offset),), at

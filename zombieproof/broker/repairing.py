@@ -31,8 +31,8 @@ from zombieproof.broker.store.cluster_file import (
     write_cluster,
 )
 from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.findings import Finding, Repair
-from zombieproof.broker.store.known_logs import LOG_STATES, SNAPSHOT, LogState, replace_file, write_log_states
+from zombieproof.broker.store.findings import UNREADABLE, Finding, Repair
+from zombieproof.broker.store.known_logs import LOG_STATES, LogState, replace_file, write_log_states
 from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVERY_POINTS, LogDirectory
 from zombieproof.broker.store.log_directory import identify as write_identity
 from zombieproof.broker.store.salvage import Salvage, plan
@@ -136,7 +136,7 @@ class Repairs:
 
     def _loses(self, finding: Finding, found: Inspection) -> str:
         """Describe the losses of the repair of a fault."""
-        if finding.repair is not Repair.SALVAGE or finding.path.endswith(SNAPSHOT):
+        if finding.loses != UNREADABLE:
             return finding.loses
         lost = self._salvaged(finding, found).lost
         if not lost:

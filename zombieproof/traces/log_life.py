@@ -93,26 +93,26 @@ def _up_to_the_first_stamp(
     return first, before, None
 
 
-class CountedOn(NamedTuple):
-    """The first data of a producer that wrote to an earlier log; `time_ms` is None if its clock is ahead."""
+def standing_by_sequence(log: PartitionLog, producer_id: int, epoch: int, decided_ms: int) -> Standing | None:
+    """Where a transaction stands, decided at `decided_ms`, if its producer wrote to an earlier log of the partition.
 
-    time_ms: int | None
-
-
-def first_counted_on(log: PartitionLog, producer_id: int, epoch: int) -> CountedOn | None:
-    """The first data of a producer, if its sequence shows that the producer wrote to an earlier log of the partition.
-
-    The log holds every offset from 0 on, so that the records before that sequence were never in it.
+    The log holds every offset from 0 on, and yet the first sequence of the producer and epoch in it is not 0: the
+    records before that were never in it. Of the transactions of that epoch, those decided before that first record are
+    of the earlier log. Which of the others are, only a record of the topic's creation tells. A producer whose clock is
+    ahead of the broker's tells neither. None: it shows no earlier log.
     """
     if log.start_offset > 0 or log.compacted or log.damaged_at:
         return None
     first: LoggedBatch | None = None
     for batch in log.batches:
-        is_stamped = batch.is_control or batch.timestamp_type is TimestampType.LOG_APPEND_TIME
-        if first is not None and is_stamped:
-            return CountedOn(first.max_timestamp_ms if first.max_timestamp_ms <= batch.max_timestamp_ms else None)
+        if first is not None and (batch.is_control or batch.timestamp_type is TimestampType.LOG_APPEND_TIME):
+            if first.max_timestamp_ms > batch.max_timestamp_ms:
+                return Standing.UNKNOWN
+            break
         if first is None and not batch.is_control and (batch.producer_id, batch.producer_epoch) == (producer_id, epoch):
             if batch.base_sequence <= 0:
                 return None
             first = batch
-    return None if first is None else CountedOn(first.max_timestamp_ms)
+    if first is None:
+        return None
+    return Standing.EARLIER if decided_ms <= first.max_timestamp_ms else Standing.UNKNOWN

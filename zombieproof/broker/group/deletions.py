@@ -38,7 +38,7 @@ class Deletions:
         """Answer OffsetDelete."""
         asked = {partition: deletion.row_enters(self._metadata.exists(partition)) for partition in request.partitions}
         rows = {partition: error for partition, error in asked.items() if error != Error.NONE}
-        # With no partition left the group is judged all the same.
+        # The group is judged even when no partition is left.
         left = [partition for partition in request.partitions if partition not in rows] or [NO_PARTITION]
         found, effects = self._stores.find(request.group), GroupEffects()
         said = MemberRequest(request.version, request.group != "", found.error)

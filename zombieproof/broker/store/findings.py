@@ -15,11 +15,13 @@ from zombieproof.formats.topics import TopicPartition
 
 NOTHING = "nothing"
 """The loss of a repair that loses no records."""
+UNREADABLE = "the records, markers and offsets that cannot be read"
+"""The loss of a repair that only its plan can list."""
 
 
 def forgotten(offset: int) -> str:
     """The loss of a log that begins at an offset, without a snapshot of its producers."""
-    return f"the last sequences of producers whose records are all below offset {offset}: they begin anew"
+    return f"the last sequences of producers whose records are all below offset {offset}: they start again"
 
 
 class Repair(Enum):

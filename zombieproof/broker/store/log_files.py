@@ -14,7 +14,7 @@ from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.findings import Finding, Repair, refusal
+from zombieproof.broker.store.findings import UNREADABLE, Finding, Repair, refusal
 from zombieproof.broker.store.segment import LOG, SUFFIXES, Highest, Segment
 from zombieproof.broker.store.segment_states import SegmentStates
 
@@ -236,7 +236,7 @@ class LogFiles:
             fault,
             source,
             "keep every sound batch of this log, and continue without the others",
-            "the records, markers and offsets that cannot be read",
+            UNREADABLE,
             Repair.SALVAGE,
             int(node) if node.isdecimal() else None,
             (topic, int(number)) if number.isdecimal() else None,

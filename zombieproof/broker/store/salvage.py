@@ -97,7 +97,7 @@ class Salvage:
         batch = added()
         written = b"" if batch is None else write_batch(batch)
         if written or not disk.exists(tail):
-            # Before the new record of the segments: without it, a repair that is interrupted begins anew.
+            # Before the record of the segments: until that is written, an interrupted repair starts over.
             replace_file(disk, tail, written)
         entries.pop(self.end_offset, None)
         for name in (LEADER_EPOCHS, SEGMENTS):

@@ -76,7 +76,7 @@ def finish_swaps(files: LogFiles, reach: Callable[[Segment], int]) -> None:
         if name.endswith(LOG + SWAP):
             segment = files.new_segment(_offset(name))
             segment.mark = SWAP
-            # A segment in which nothing is left replaces the one of its name all the same.
+            # An empty segment replaces the one with its base offset, too.
             end = max(reach(segment), segment.base_offset + 1)
             files.states.strike_off(segment.base_offset, end)
             _remove_replaced(files, segment.base_offset, end)

@@ -8,7 +8,7 @@ from zombieproof.traces.judging.histories.belonging import of_missing_marker, se
 from zombieproof.traces.judging.histories.partition_history import Run, Stretch
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import identity, kind, span, word
-from zombieproof.traces.log_life import CLOCKS_APART_MS, Standing, first_counted_on
+from zombieproof.traces.log_life import CLOCKS_APART_MS, Standing, standing_by_sequence
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import TransactionOutcome, named
 
@@ -79,7 +79,7 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
         return Standing.EXPECTED, None
     if cleaned:
         return Standing.HIDDEN, None
-    return _of_counted_on(match, txn) or partition.began.standing(txn.joined_ms, txn.completed_ms), None
+    return _by_sequence(match, txn) or partition.began.standing(txn.joined_ms, txn.completed_ms), None
 
 
 def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Standing | None:
@@ -90,7 +90,7 @@ def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Sta
     owner = match.owner_of(run)
     if owner is None or owner is txn or txn.data_epoch is None or txn.completed_ms is None:
         return None
-    standing = _of_counted_on(match, txn)
+    standing = _by_sequence(match, txn)
     if standing is not None:
         return standing
     later = run.first_ms - txn.completed_ms
@@ -101,19 +101,12 @@ def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Sta
     )
 
 
-def _of_counted_on(match: Match, txn: RecordedTransaction) -> Standing | None:
-    """Where a transaction stands if its producer counted its sequences on from an earlier log, else None.
-
-    Of the transactions of that epoch, those that were decided before the first record of this log was written are of
-    the earlier log. Which of the others are, only a record of when this one was created tells.
-    """
-    if txn.data_epoch is None or match.partition.began.is_recorded:
-        return None
-    first = first_counted_on(match.partition.log, txn.producer_id, txn.data_epoch)
+def _by_sequence(match: Match, txn: RecordedTransaction) -> Standing | None:
+    """Where a transaction stands if only sequences tell of an earlier log that its producer wrote to, else None."""
     decided_ms = txn.completed_ms if txn.prepared_ms is None else txn.prepared_ms
-    if first is None or decided_ms is None:
+    if txn.data_epoch is None or decided_ms is None or match.partition.began.is_recorded:
         return None
-    return Standing.EARLIER if first.time_ms is not None and decided_ms <= first.time_ms else Standing.UNKNOWN
+    return standing_by_sequence(match.partition.log, txn.producer_id, txn.data_epoch, decided_ms)
 
 
 def _may_be_unreadable(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> bool:
