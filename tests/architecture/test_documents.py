@@ -65,12 +65,12 @@ def missing_paths(root: Path, document: str, text: str) -> list[str]:
     for code in in_code(text):
         words = code.split()
         named += [word for word in words if _looks_like_a_path(word)]
-    missing = []
+    missing, places = [], places_of(root, document)
     for name in dict.fromkeys(named):
         path = re.sub(r":[A-Za-z_]\w*$", "", name)
         if path in OF_READERS or path.startswith(("../shared", "/")):
             continue
-        if not any(any(place.glob(path.rstrip("/"))) for place in places_of(root, document)):
+        if not any(any(place.glob(path.rstrip("/"))) for place in places):
             missing.append(name)
     return missing
 

@@ -124,7 +124,9 @@ def test_behind(): pass
 """
 
 
-@pytest.mark.parametrize("arguments", [(), ("-p", "xdist", "-n", "2", "--dist", "worksteal")])
+@pytest.mark.parametrize(
+    "arguments", [(), pytest.param(("-p", "xdist", "-n", "2", "--dist", "worksteal"), marks=pytest.mark.slow)]
+)
 def test_what_hangs_is_named_with_where_it_waits_and_ended(tests: Path, arguments: tuple[str, ...]) -> None:
     (tests / "test_made.py").write_text(HANGS)
     code, out = ran(tests, None, "-o", "faulthandler_timeout=2", *arguments)

@@ -84,6 +84,7 @@ def counted(partitions: int, disk: FaultDisk | None) -> dict[str, int]:
     return found
 
 
+@pytest.mark.sample("memory")
 @pytest.mark.parametrize("where", ["memory", "disk"])
 def test_four_times_the_partitions_are_four_times_the_work(where: str) -> None:
     few, many = (counted(count, None if where == "memory" else FaultDisk()) for count in (FEW, MANY))

@@ -287,6 +287,7 @@ def told_in(result: Result) -> set[str]:
     return {Action(ACTIONS[action][0]).name for story in stories for action in story}
 
 
+@pytest.mark.slow
 def test_every_kind_of_action_is_in_a_story() -> None:
     """Of what a scenario reaches, or of what a mutant breaks, on a shortest way: what is dead is in none."""
     dead = {kind.name for kind in Action}

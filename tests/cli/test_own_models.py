@@ -29,6 +29,7 @@ def scenario(tmp_path: Path, repository_root: Path) -> Path:
     return Path(shutil.copy(repository_root / "examples/own_scenario.py", tmp_path))
 
 
+@pytest.mark.slow
 def test_a_file_is_checked_by_name_of_the_file_of_the_scenario_or_of_the_attribute(run: Any, model: Path) -> None:
     for asked in (model, f"{model}:lock_with_leases", f"{model}:SCENARIO"):
         outcome = run("check", asked, "--json")

@@ -151,6 +151,7 @@ def test_what_cannot_be_is_refused_with_what_would_be(run: Any, arguments: list[
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.slow
 def test_a_file_of_ones_own_may_have_readings(run: Any, tmp_path: Path, repository_root: Path) -> None:
     source = (repository_root / "examples/own_model.py").read_text()
     bounds = 'bounds={"fencing": 1, "leases": 3, "expirations": 1},'

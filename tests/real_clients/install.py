@@ -398,19 +398,19 @@ def _digest(installer: Installer, folder: Path) -> str:
 # ---------------------------------------------------------------- the command
 
 
+def usual() -> list[str]:
+    """The clients that are installed where none is named."""
+    of_their_time = dict.fromkeys(name for each in GENERATIONS for name in clients_of(each).values())
+    return [*INSTALLERS, *FRAMEWORKS, *GO_SUITES, *of_their_time]
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command."""
     about = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.real_clients.install", description=about)
     known = (*INSTALLERS, *FRAMEWORKS, *GO_SUITES, *BESIDE, *OF_THEIR_TIME)
-    usual = [
-        *INSTALLERS,
-        *FRAMEWORKS,
-        *GO_SUITES,
-        *dict.fromkeys(name for each in GENERATIONS for name in clients_of(each).values()),
-    ]
-    parser.add_argument("name", nargs="*", help=f"which ({', '.join(usual)}): {', '.join(known)}")
-    names = parser.parse_args(words).name or usual
+    parser.add_argument("name", nargs="*", help=f"which ({', '.join(usual())}): {', '.join(known)}")
+    names = parser.parse_args(words).name or usual()
     unknown = [name for name in names if name not in known]
     if unknown:
         parser.error(f"no client is named {', '.join(unknown)}; there are {', '.join(known)}")

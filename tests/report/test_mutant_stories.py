@@ -756,7 +756,14 @@ def last_step(run: Run) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "mutant", "why"), REASONS, ids=[f"{name}-{mutant}" for name, mutant, _ in REASONS]
+    ("scenario", "mutant", "why"),
+    [
+        # The mutant of this scenario takes twenty seconds to compile.
+        pytest.param(
+            name, *rest, id=f"{name}-{rest[0]}", marks=[pytest.mark.slow] if name == "fetches_in_steps" else []
+        )
+        for name, *rest in REASONS
+    ],
 )
 def test_the_last_step_says_why_the_promise_is_broken(
     stories: dict[tuple[str, str], Run], scenario: str, mutant: str, why: str

@@ -78,7 +78,7 @@ class EndsAtDamage(logging.Logger):
             raise Damaged(record.getMessage())
 
 
-@pytest.mark.sample("before_its_sync")
+@pytest.mark.sample("a_write_that_fails")
 @pytest.mark.parametrize("mutant", LIVE_MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_what_is_wrong_is_seen_by_clients(mutant: LiveMutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant.patch(monkeypatch)

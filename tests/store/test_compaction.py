@@ -304,6 +304,7 @@ def test_whoever_opens_an_interrupted_swap_has_the_old_log_or_the_new_one(name: 
         assert all(left.endswith((".log", ".index", ".timeindex", ".txnindex", "t")) for left in image.listed("d/t-0"))
 
 
+@pytest.mark.slow
 def test_a_crash_while_a_swap_is_ended_changes_nothing() -> None:
     count = 0
     for image in interrupted(".swap"):

@@ -258,6 +258,7 @@ def test_a_log_is_fetched_again_whole_where_kafkas_checkpoints_alone_tell_of_it(
     assert damages.differences(of.reading, found, "".join(lines)) == []
 
 
+@pytest.mark.sample("c-0")
 @pytest.mark.parametrize("folder", ["__transaction_state-0", "__transaction_state-1", f"{C0[0]}-0"])
 def test_a_base_offset_that_is_damaged_upwards_is_noticed(folder: str) -> None:
     """No checksum covers it, and in a compacted log offsets may be missing."""
