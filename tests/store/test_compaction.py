@@ -163,7 +163,7 @@ def test_indexes_of_a_cleaned_segment_find_what_is_left() -> None:
     assert disk.size("d/t-0/00000000000000000000.index") > 8
     for cleaned in (log.segments[0], again.segments[0]):
         for offset in (0, 26, 30, 51):
-            position, _ = cleaned.position_of(offset)
+            position = cleaned.position_of(offset)
             assert position == max(offset - 26, 0) * cleaned.size // 26
 
 

@@ -335,6 +335,24 @@ def test_what_is_missing_is_named_and_the_remedy_works(name: str, is_clean: bool
         assert disk.exists(f"kept/{path}")
 
 
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_folders_of_one_topic_that_were_swapped_are_refused_with_their_names(is_clean: bool) -> None:
+    disk = stopped(is_clean=is_clean).copy()
+
+    def swap() -> None:
+        for old, new in ((T0_FOLDER, "aside"), ("broker-1/t-1", T0_FOLDER), ("aside", "broker-1/t-1")):
+            disk.rename(old, new)
+
+    swap()
+    reported = refusal_of(disk)
+    for was, now in ((1, 0), (0, 1)):
+        assert f"broker-1/t-{now}: the folder holds t-{was}, and is called t-{now}" in reported
+        assert f"ename the folder to t-{was}" in reported
+    assert not Repairs(disk, "kept").apply()
+    swap()
+    assert opened(disk)[0] == expected(is_clean=is_clean)
+
+
 def end_of(rows: object) -> int:
     """The offset behind the last batch of a reading."""
     _, answers = rows  # type: ignore[misc]  # as `reading` gives it
@@ -476,11 +494,11 @@ def logs_of(embedded: Embedded) -> list[SegmentLog]:
 
 
 def test_what_is_recorded_is_read_back_and_every_bit_of_it_counts() -> None:
-    state = LogState("id", 1, 2, 3, 4, 5, 6, 7, 8, 9)
+    state = LogState("id", *range(1, 11))
     data = write_log_states({("t", 0): state})
     assert read_log_states(data) == {("t", 0): state}
     segment = SegmentState(*range(12))
-    folder = FolderState("id", 3, {0: segment}, ((1, 2),), {4: 5})
+    folder = FolderState("id", 2, 3, {0: segment}, ((1, 2),), {4: 5})
     other = write_folder_state(folder)
     assert read_folder_state(other) == folder
     for read, written in ((read_log_states, data), (read_folder_state, other)):

@@ -252,7 +252,7 @@ def test_damage_in_what_was_synced_is_no_torn_tail() -> None:
     place.directory.checkpoint(at_once=True)
     place.write(2, first=4)
     path = place.log.segments[-1].path(".log")
-    position, _ = place.log.segments[-1].position_of(2)
+    position = place.log.segments[-1].position_of(2)
     place.disk.damage(path, 8 * (position + 70))
     before = place.disk.read(path)
     with pytest.raises(Damaged) as caught:

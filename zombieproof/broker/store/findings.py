@@ -88,8 +88,8 @@ def refusal(disk: Disk, findings: Iterable[Finding], *, begins: str = "Nothing w
     """The error with which a start refuses a directory because of `findings`; its advice `begins` so."""
     refused = tuple(findings)
     lines = [f"{disk.name(each.path)}: {each.fault} ({each.source})" for each in refused]
-    if any(each.repair is Repair.NONE for each in refused):
-        advice = f"{refused[0].remedy}"
+    if by_hand := [each.remedy for each in refused if each.repair is Repair.NONE]:
+        advice = "; ".join(by_hand)
     else:
         command = f"zombieproof repair {quote(disk.name('').rstrip('/'))}"
         advice = f"restore it from a backup, or see what a repair keeps and loses: {command}"

@@ -38,7 +38,7 @@ class LogState(NamedTuple):
     `aborted_count` aborted transactions that end below `end_offset` are listed in the last segment, and
     `aborted_checksum` is the checksum over their entries. The last segment begins at `last_base`, with a batch whose
     header has `first_checksum` (0: with none). `sequence` is that of the file in its folder, which is an
-    older one if it has a lower sequence.
+    older one if it has a lower sequence. The last segment has `synced_size` bytes below `end_offset` (0: not recorded).
     """
 
     topic_id: str
@@ -51,6 +51,7 @@ class LogState(NamedTuple):
     last_base: int = 0
     first_checksum: int = 0
     sequence: int = 0
+    synced_size: int = 0
 
     @property
     def claims_records(self) -> bool:
@@ -83,12 +84,13 @@ class SegmentState(NamedTuple):
 
 @dataclass(slots=True)
 class FolderState:
-    """The record in the folder of a partition; `segments` by their base offsets.
+    """The record in the folder of partition `number` of a topic; `segments` by their base offsets.
 
     `sequence` counts how often it was written. `snapshots` are the checksums of the snapshots of producers, by offset.
     """
 
     topic_id: str = ""
+    number: int = NONE
     sequence: int = 0
     segments: dict[int, SegmentState] = field(default_factory=dict)
     leader_epochs: tuple[tuple[int, int], ...] = ()
@@ -117,7 +119,7 @@ def read_log_states(data: bytes) -> dict[TopicPartition, LogState]:
 
 def write_folder_state(state: FolderState) -> bytes:
     """The file of this state."""
-    lines = [f"topic {state.topic_id} {state.sequence}"]
+    lines = [f"topic {state.topic_id} {state.sequence} {state.number}"]
     lines += [f"epoch {epoch} {offset}" for epoch, offset in state.leader_epochs]
     lines += [f"snapshot {offset} {seal}" for offset, seal in sorted(state.snapshots.items())]
     lines += [f"segment {_numbers(each)}" for _, each in sorted(state.segments.items())]
@@ -136,6 +138,7 @@ def read_folder_state(data: bytes) -> FolderState:
         kind, *rest = line.split(" ")
         if kind == "topic":
             found.topic_id, found.sequence = rest[0], int(rest[1])
+            found.number = int(rest[2]) if len(rest) > 2 else NONE
         elif kind == "epoch":
             epochs.append((int(rest[0]), int(rest[1])))
         elif kind == "snapshot":

@@ -252,10 +252,16 @@ class LogDirectory:
         is_there = self.disk.exists(path)
         with suppress(Undecodable):
             known = read_topic_id(self.disk.read(path)) if is_there else ""
-        if known == topic_id:
-            return []
         recorded = SegmentStates(self.disk, directory)
         recorded.read()
+        topic, number = partition
+        was = recorded.state.number
+        if recorded.state.topic_id == topic_id and was not in (NONE, number):
+            fault = f"the folder holds {topic}-{was}, and is called {topic}-{number}"
+            remedy = f"rename the folder to {topic}-{was}; if it is to be {topic}-{number}, delete {recorded.path}"
+            return [Finding(directory, fault, recorded.path, remedy, repair=Repair.NONE, node=self.node)]
+        if known == topic_id:
+            return []
         if recorded.state.topic_id == topic_id or known == "":
             if not is_there and not recorded.is_there:
                 return []  # A crash came before the file: nothing was in the folder yet.
@@ -288,7 +294,7 @@ class LogDirectory:
             self.disk.make_directory(directory)
         log.configure(config or LogConfig())
         self._claim(directory, encoded(topic_id))
-        log.states.state.topic_id = encoded(topic_id)
+        log.states.state.topic_id, log.states.state.number = encoded(topic_id), partition[1]
         log.loader.settle()
         # What the checkpoint says of a folder that was not there is of a topic that was deleted.
         log.cleaned_offset = None if is_new else self._cleaned_offsets.get(partition)
@@ -299,7 +305,7 @@ class LogDirectory:
         """The store of a partition whose log is damaged: nothing of it is read, and what is recorded of it stays."""
         self.begin()
         log, recorded = self._log_of(partition, config), self.recorded(partition, encoded(topic_id))
-        log.states.state.topic_id = encoded(topic_id)
+        log.states.state.topic_id, log.states.state.number = encoded(topic_id), partition[1]
         log.cleaned_offset = self._cleaned_offsets.get(partition)
         log.start_offset, log.recovery_point = recorded.start_offset or 0, recorded.synced_offset
         log.offline = damage

@@ -145,7 +145,7 @@ class LogLoader:
                 for batch in segment.read(segment.base_offset, is_raw=True):
                     known = self._epochs.at(batch.base_offset)
                     if known not in (NONE, batch.leader_epoch):
-                        position = segment.position_of(batch.base_offset)[0]
+                        position = segment.position_of(batch.base_offset)
                         raise Undecodable(f"leader epoch {batch.leader_epoch} where {known} is due", position)
             except Undecodable as fault:
                 self._found.append(self._files.damage(segment, fault.position, str(fault)))
@@ -241,11 +241,16 @@ class LogLoader:
             self._lost(segment.path(LOG), fault, f"records below offset {synced}, all on the disk")
         if segment.base_offset < synced:
             self._look_at_aborted(segment)
-        is_first = state is not None and state.last_base == segment.base_offset < synced
-        if state is not None and is_first and segment.size and state.first_checksum != segment.first_checksum:
+        if state is None or not state.last_base == segment.base_offset < synced or not segment.size:
+            return
+        if state.first_checksum != segment.first_checksum:
             self._found.append(
                 files.lost(segment.path(LOG), "its first batch is not the one that was there", self._recorded.source)
             )
+        elif not is_short and state.synced_size and not segment.ends_at(state.synced_size, synced):
+            # No checksum covers a base offset, and no batch may be behind this one to contradict it.
+            fault = f"the batch before byte {state.synced_size} does not end at offset {synced - 1}"
+            self._found.append(files.lost(segment.path(LOG), fault, self._recorded.source))
 
     def _look_at_aborted(self, segment: Segment) -> None:
         """Compare the aborted transactions that the last segment lists below the synced end with the record."""
@@ -373,7 +378,7 @@ class LogLoader:
         wrong = self._wrong_in(segment) if is_recorded or self._epochs_recorded else None
         if wrong is not None:
             offset, epoch = wrong
-            position, known = segment.position_of(offset)[0], self._epochs.at(offset)
+            position, known = segment.position_of(offset), self._epochs.at(offset)
             self._found.append(self._files.damage(segment, position, f"leader epoch {epoch} where {known} is due"))
             return
         if self._recovers and segment is self._files.held[-1]:

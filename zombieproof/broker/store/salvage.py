@@ -104,7 +104,7 @@ class Salvage:
             if disk.exists(f"{self.directory}/{name}"):
                 set_aside(f"{self.directory}/{name}")
         sequence = max(known.state.sequence, 0 if self.recorded.state is None else self.recorded.state.sequence) + 1
-        state = FolderState(self.topic_id, sequence, entries)
+        state = FolderState(self.topic_id, self.number, sequence, entries)
         replace_file(disk, f"{self.directory}/{SEGMENTS}", write_folder_state(state))
         disk.sync_directory(self.directory)
         before = self.recorded.state or LogState(self.topic_id, 0, 0)
@@ -117,7 +117,14 @@ class Salvage:
             last_base=self.end_offset,
             first_checksum=checksum(written[: HEADER.size]) if written else 0,
             sequence=sequence,
+            synced_size=len(written),
         )
+
+    @property
+    def number(self) -> int:
+        """The number of the partition, as the folder says it."""
+        number = self.directory.rpartition("-")[2]
+        return int(number) if number.isdecimal() else NONE
 
     def _entry(self, segment: _Kept, data: bytes, next_offset: int, known: SegmentStates) -> SegmentState:
         last = len(data) - segment.batches[-1].size if segment.batches else 0
@@ -157,7 +164,7 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
         if _is_foreign(data, base, was, recorded.state):
             segment, holes = _Kept(base, [], is_whole=not data), [(base, base)]
         else:
-            segment, holes = _sound_batches(data, base, behind, recorded.synced_offset)
+            segment, holes = _sound_batches(data, base, behind, recorded)
         found.kept.append(segment)
         first = segment.batches[0].base_offset if segment.batches else None
         if base > expected and not (is_compacted and base in states.state.segments and not holes):
@@ -191,7 +198,9 @@ def _is_sound(data: bytes) -> bool:
     return part is not None and part.kind is PartKind.BATCH
 
 
-def _sound_batches(data: bytes, base: int, behind: int | None, synced: int) -> tuple[_Kept, list[tuple[int, int]]]:
+def _sound_batches(
+    data: bytes, base: int, behind: int | None, recorded: Recorded
+) -> tuple[_Kept, list[tuple[int, int]]]:
     """The batches of a segment that are sound and in order, and the offsets of those that are not."""
     parts = list(parts_of(memoryview(data)))
     found = list[_Batch]()
@@ -201,7 +210,12 @@ def _sound_batches(data: bytes, base: int, behind: int | None, synced: int) -> t
             found.append(
                 _Batch(part.position, part.size, header.base_offset, header.leader_epoch, header.last_offset_delta)
             )
-    _correct(found, base, synced if behind is None else behind)
+    state = recorded.state
+    if state is not None and state.last_base == base:
+        for batch in found:
+            if batch.position + batch.size == state.synced_size and batch.end_offset != state.end_offset:
+                batch.base_offset, batch.is_corrected = state.end_offset - batch.delta - 1, True
+    _correct(found, base, recorded.synced_offset if behind is None else behind)
     kept, holes, end, at = list[_Batch](), list[tuple[int, int]](), base, 0
     limit = 1 << 62 if behind is None else behind
     for batch in found:

@@ -205,15 +205,22 @@ class Segment:
         if before is not None:
             yield before
 
-    def position_of(self, offset: int) -> tuple[int, int]:
-        """Where the first batch begins that reaches `offset` or goes beyond, and the offset behind the one before."""
-        end = self.base_offset
+    def position_of(self, offset: int) -> int:
+        """Where the first batch begins that reaches `offset` or goes beyond."""
         floor = self._indexes.floor(offset)
         for header, _, _, position in self._batches(0 if floor is None else floor.position):
             if header.base_offset + header.last_offset_delta >= offset:
-                return position, end
-            end = header.base_offset + header.last_offset_delta + 1
-        return self.size, end
+                return position
+        return self.size
+
+    def ends_at(self, position: int, end_offset: int) -> bool:
+        """Whether the batch that ends at a byte is the last one below `end_offset`, and reaches it."""
+        floor = self._indexes.floor(end_offset - 1)
+        for header, _, _, start in self._batches(0 if floor is None else floor.position):
+            if start + header.length + LOG_OVERHEAD >= position:
+                end = header.base_offset + header.last_offset_delta + 1
+                return (start + header.length + LOG_OVERHEAD, end) == (position, end_offset)
+        return False
 
     def _batches(self, position: int, end: int | None = None) -> Iterator[tuple[BatchHeader, memoryview, int, int]]:
         """The batches from a byte on: header, bytes that hold it whole, where in them it begins, where in the file.
@@ -412,8 +419,7 @@ class Segment:
 
     def cut(self, end_offset: int) -> None:
         """Drop every batch at or behind `end_offset`."""
-        position, _ = self.position_of(end_offset)
-        self._disk.truncate(self.path(LOG), position)
+        self._disk.truncate(self.path(LOG), self.position_of(end_offset))
         self.scan(has_gaps=True)
 
     def cut_file(self) -> bool:

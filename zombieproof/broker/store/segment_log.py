@@ -101,7 +101,7 @@ class SegmentLog(LogFiles):
                 for batch in read(segment, from_offset):
                     known = self._epochs.at(batch.base_offset)
                     if known not in (NONE, batch.leader_epoch):
-                        position = segment.position_of(batch.base_offset)[0]
+                        position = segment.position_of(batch.base_offset)
                         raise Undecodable(f"leader epoch {batch.leader_epoch} where {known} is due", position)
                     yield batch
             except Undecodable as fault:
@@ -387,5 +387,17 @@ class SegmentLog(LogFiles):
         digest = self._aborted.digest(self.held[-1].base_offset, self.recovery_point) if self.held else (0, 0)
         folder = self.states.state
         first = (self.held[-1].base_offset, self.held[-1].first_checksum) if self.held else (0, 0)
-        offsets = self.start_offset, self.recovery_point
-        return LogState(folder.topic_id, *offsets, *self.highest, *digest, *first, folder.sequence)
+        offsets, size = (self.start_offset, self.recovery_point), self._synced_size()
+        return LogState(folder.topic_id, *offsets, *self.highest, *digest, *first, folder.sequence, size)
+
+    def _synced_size(self) -> int:
+        """The bytes of the last segment below the recovery point; 0: there are none, or they cannot be read."""
+        last = self.held[-1] if self.held else None
+        if last is None or self.recovery_point <= last.base_offset:
+            return 0
+        if self.recovery_point == last.end_offset:
+            return last.size
+        try:
+            return last.position_of(self.recovery_point)
+        except (Undecodable, OSError):  # A reader will find it.
+            return 0

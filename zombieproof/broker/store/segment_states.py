@@ -78,9 +78,8 @@ class SegmentStates:
         known = self.state
         epochs = known.leader_epochs if leader_epochs is None else leader_epochs
         seals = known.snapshots if snapshots is None else snapshots
-        changed = FolderState(
-            known.topic_id, known.sequence, {each.base_offset: each for each in entries}, epochs, seals
-        )
+        segments = {each.base_offset: each for each in entries}
+        changed = FolderState(known.topic_id, known.number, known.sequence, segments, epochs, seals)
         if changed == known and self.is_there:
             return False
         changed.sequence += 1
