@@ -89,13 +89,17 @@ def checked_steps(state: State, setup: Setup, without: frozenset[Action]) -> Ite
 def live_steps(twin: Twin, without: frozenset[Action]) -> Iterator[tuple[int, Twin]]:
     """The actions that the live system allows, and where they lead."""
     twin.freeze()
+    after: Twin | None = None
     for action in range(len(ACTIONS)):
         if Action(ACTIONS[action][0]) in without or not may_try(twin, action):
             continue
-        after = twin.clone()
+        after = after or twin.clone()
         if step(after, action):
             after.refresh()
             yield action, after
+            after = None
+        elif not twin.equals(after):
+            after = None
 
 
 def live_reachable(setup: Setup, rules: Rules | None = None, *, without: frozenset[Action] = NO_ACTS) -> Explored:

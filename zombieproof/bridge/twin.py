@@ -100,6 +100,10 @@ class Twin:
         cluster, beside = pickle.loads(self._frozen)
         return Twin(cluster, beside, self.setup, self.state, self.flights)
 
+    def equals(self, clone: "Twin") -> bool:
+        """Whether a clone is still as it was when it was made, so that another step can be tried on it."""
+        return pickle.dumps((clone.cluster, clone.beside), pickle.HIGHEST_PROTOCOL) == self._frozen
+
     # ---------------------------------------------------------------- projection
 
     def refresh(self) -> None:
