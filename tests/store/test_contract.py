@@ -15,6 +15,7 @@ from zombieproof.broker.store.contract import StoreContract, batch_of
 from zombieproof.broker.store.disk import Disk, RealDisk
 from zombieproof.broker.store.fault_disk import Fate, FaultDisk
 from zombieproof.broker.store.log_directory import LogDirectory
+from zombieproof.broker.store.segment_indexes import SegmentIndexes
 from zombieproof.broker.store.segment_log import SegmentLog
 
 PARTITION = ("t", 0)
@@ -94,6 +95,23 @@ class TestSmallSegments(TestSegmentsOnDiskThatForgets):
     @pytest.fixture(autouse=True)
     def rolling(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("zombieproof.broker.store.log_directory.SegmentLog", Rolling)
+
+
+class TestDenseIndexes(TestSegmentsOnDiskThatForgets):
+    config = LogConfig(index_interval_bytes=1)
+
+
+class Hasty(SegmentIndexes):
+    """An index of times that leaves out the batch which is due."""
+
+    def offset_since(self, timestamp_ms: int) -> int:
+        return super().offset_since(timestamp_ms) + 1
+
+
+def test_an_index_of_times_that_leaves_a_batch_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zombieproof.broker.store.segment.SegmentIndexes", Hasty)
+    with pytest.raises(AssertionError):
+        TestDenseIndexes().test_batches_are_found_by_their_times()
 
 
 class Forgetful(SegmentLog):

@@ -197,6 +197,11 @@ class Batch:
         return self.marker is not None or self.is_empty_control or bool(self.control_records)
 
     @property
+    def has_record(self) -> bool:
+        """Whether a record or a marker is left in it."""
+        return self.marker is not None or bool(self.records) or bool(self.control_records)
+
+    @property
     def last_offset(self) -> int:
         """The offset of the last record."""
         return self.base_offset + self.last_offset_delta

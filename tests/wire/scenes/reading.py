@@ -123,6 +123,32 @@ def lists_stable(stage: Stage, version: int) -> None:
             stage.ask(LIST, version, **listing(stage, ("t", 0, at), isolation_level=isolation))
 
 
+def lists_behind_deleted_records(stage: Stage, version: int) -> None:
+    """Times of records below the log start offset: within a batch, in a segment that is kept, in a transaction."""
+    topic = stage.topic("t", 4)
+    stage.produce(topic, 0, TIME_MS, TIME_MS + 100, TIME_MS + 50, TIME_MS + 200)
+    stage.produce(topic, 0, TIME_MS + 150)
+    stage.produce(topic, 1, TIME_MS + 900)
+    stage.produce(topic, 1, TIME_MS + 100, TIME_MS + 200)
+    stage.produce(topic, 2, TIME_MS + 900, TIME_MS + 100, TIME_MS + 200)
+    stage.produce(topic, 2, TIME_MS + 800)
+    stage.produce(topic, 3, TIME_MS + 900, TIME_MS + 100)
+    for number, offset in ((0, 2), (1, 1), (2, 1), (3, 2)):
+        rows = [{"name": topic, "partitions": [{"partition_index": number, "offset": offset}]}]
+        told = stage.quietly(ApiKey.DELETE_RECORDS, 2, topics=rows, timeout_ms=5_000)
+        assert told["topics"][0]["partitions"][0]["low_watermark"] == offset, told
+    times = (-1, -2, -3, 0, TIME_MS, TIME_MS + 60, TIME_MS + 101, TIME_MS + 201, TIME_MS + 850, TIME_MS + 901)
+    for number in range(4):
+        for at in times:
+            stage.ask(LIST, version, **listing(stage, ("t", number, at)))
+    open_transaction(stage)
+    rows = [{"name": topic, "partitions": [{"partition_index": 0, "offset": 6}]}]
+    stage.quietly(ApiKey.DELETE_RECORDS, 2, topics=rows, timeout_ms=5_000)
+    for isolation in (0, 1):
+        for at in times:
+            stage.ask(LIST, version, **listing(stage, ("t", 0, at), isolation_level=isolation))
+
+
 # ---------------------------------------------------------------- OffsetForLeaderEpoch
 
 
@@ -376,6 +402,7 @@ SCENES = (
     ),
     Scene("list-epoch", LIST, lists_under_epochs, since=4),
     Scene("list-stable", LIST, lists_stable, since=2),
+    Scene("list-deleted", LIST, lists_behind_deleted_records, since=7, until=8),
     Scene("epoch-end", OF_EPOCH, ends_of_epochs),
     Scene("fetch", FETCH, fetches),
     Scene("fetch-limits", FETCH, fetches_within_limits),

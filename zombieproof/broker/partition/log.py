@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Protocol
 
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
@@ -115,6 +116,17 @@ class Log(Protocol):
         """
         ...
 
+    def read_since(self, timestamp_ms: int) -> Iterator[Batch]:
+        """The batches of the log with a time as late as `timestamp_ms`, in order."""
+        ...
+
+    def latest(self) -> Batch | None:
+        """The first batch with the greatest time.
+
+        Its records may be below the start offset, while they are stored together with others, as in Kafka.
+        """
+        ...
+
     def truncate(self, end_offset: int) -> None:
         """Drop every batch at or behind `end_offset` (a follower whose leader never had them)."""
         ...
@@ -140,6 +152,12 @@ class Log(Protocol):
         ...
 
 
+def later(one: Batch | None, other: Batch) -> Batch | None:
+    """Of two batches the second, if it has a record and is later than the first."""
+    is_later = one is None or other.timestamp_ms > one.timestamp_ms
+    return other if is_later and other.has_record else one
+
+
 class MemoryLog:
     """A log in memory. It outlives the broker that uses it, as a disk would."""
 
@@ -149,6 +167,7 @@ class MemoryLog:
         self._batches = list(batches)
         self._start = start_offset
         self._epochs: list[tuple[int, int]] | None = None
+        self._latest: Batch | None = None
 
     @property
     def start_offset(self) -> int:
@@ -223,6 +242,7 @@ class MemoryLog:
         self._batches.append(batch)
         if self._epochs is not None:
             self._note_epoch(self._epochs, batch)
+        self._latest = later(self._latest, batch)
         return batch
 
     def read(self, from_offset: int = 0) -> Iterator[Batch]:
@@ -234,13 +254,23 @@ class MemoryLog:
         """What was written by producer ids from `from_offset` on."""
         return (batch for batch in self.read(from_offset) if batch.producer_id != NONE)
 
+    def read_since(self, timestamp_ms: int) -> Iterator[Batch]:
+        """The batches with a time as late as `timestamp_ms`."""
+        return (batch for batch in self._batches if batch.timestamp_ms >= timestamp_ms)
+
+    def latest(self) -> Batch | None:
+        """The first batch with the greatest time, also of those that were dropped at the front."""
+        return self._latest
+
     def truncate(self, end_offset: int) -> None:
         """Drop every batch at or behind `end_offset`."""
         self._batches, self._epochs = [batch for batch in self._batches if batch.last_offset < end_offset], None
+        if self._latest is not None and self._latest.last_offset >= end_offset:
+            self._latest = reduce(later, self._batches, None)
 
     def restart_at(self, offset: int) -> None:
         """Drop everything; the next record gets `offset`."""
-        self._batches, self._epochs = [], None
+        self._batches, self._epochs, self._latest = [], None, None
         self._start = offset
 
     def raise_start(self, offset: int) -> None:
@@ -265,4 +295,5 @@ class MemoryLog:
         one = Pass(plan, self._batches)
         kept = [left for batch in self._batches[:below] if (left := one.left_of(batch)) is not None]
         self._batches[:below], self._epochs = kept, None
+        self._latest = reduce(later, self._batches, None)
         return Compacted(one.aborted_after(plan.end_offset))

@@ -437,23 +437,23 @@ class Replica:
         if place is Place.EARLIEST:
             start = self.log.start_offset
             return ListedOffset(Error.NONE, start, leader_epoch=epoch_at(self.epochs, start))
-        batch = self._batch_of_time(place, timestamp_ms)
-        if batch is None:
-            return ListedOffset(Error.NONE)
-        found = _first_since(batch, batch.timestamp_ms if place is Place.GREATEST_TIME else timestamp_ms)
+        if place is Place.TIME:
+            found, batch = self._first_since(timestamp_ms)
+        else:
+            batch = self.log.latest() if place is Place.GREATEST_TIME else None
+            found = NONE if batch is None else _first_since(batch, batch.timestamp_ms, batch.base_offset)
         told = offsets.offset_for_time(found, isolation, self.producers.readable(reach), reach, self.rules)
-        if told == NONE:
+        if told == NONE or batch is None:
             return ListedOffset(Error.NONE)
         return ListedOffset(Error.NONE, told, _time_at(batch, told), batch.leader_epoch)
 
-    def _batch_of_time(self, place: Place, timestamp_ms: int) -> Batch | None:
-        batches = self.log.read(self.log.start_offset)
-        if place is Place.GREATEST_TIME:
-            return max(
-                (each for each in batches if _has_since(each, 0)), key=lambda each: each.timestamp_ms, default=None
-            )
-        is_time = place is Place.TIME
-        return next((batch for batch in batches if is_time and _has_since(batch, timestamp_ms)), None)
+    def _first_since(self, timestamp_ms: int) -> tuple[int, Batch | None]:
+        """The first offset that can be read whose record is not older, and its batch; NONE, None: there is none."""
+        for batch in self.log.read_since(timestamp_ms):
+            found = _first_since(batch, timestamp_ms, self.log.start_offset)
+            if found != NONE:
+                return found, batch
+        return NONE, None
 
     # ---------------------------------------------------------------- leader epochs
 
@@ -528,19 +528,16 @@ def _diverging(epoch: int, end_offset: int, reach: offsets.Reach, stable: offset
     )
 
 
-def _has_since(batch: Batch, timestamp_ms: int) -> bool:
-    """Whether a batch has a record with this time or a later one; one of which all records are gone has none."""
-    is_empty = not batch.records and batch.marker is None and not batch.control_records
-    return batch.timestamp_ms >= timestamp_ms and not is_empty
-
-
 def _time_at(batch: Batch, offset: int) -> int:
     """The time of a record; a marker is as old as its batch."""
     times = dict(zip(batch.offsets, batch.timestamps, strict=True))
     return times.get(offset, batch.timestamp_ms)
 
 
-def _first_since(batch: Batch, timestamp_ms: int) -> int:
-    """The first offset of a batch whose record is not older; a marker is as old as its batch."""
-    late = (at for at, of in zip(batch.offsets, batch.timestamps, strict=True) if of >= timestamp_ms)
-    return next(late, batch.base_offset)
+def _first_since(batch: Batch, timestamp_ms: int, start_offset: int) -> int:
+    """The first offset from `start_offset` on whose record is not older; a marker is as old as its batch."""
+    if batch.is_control:
+        is_late = batch.timestamp_ms >= timestamp_ms and batch.base_offset >= start_offset
+        return batch.base_offset if is_late and batch.has_record else NONE
+    times = zip(batch.offsets, batch.timestamps, strict=True)
+    return next((at for at, of in times if of >= timestamp_ms and at >= start_offset), NONE)

@@ -17,6 +17,7 @@ from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.formats.batches import Batch, Marker, Record
 
 LEADER_EPOCH = 3
+BEGIN_MS = 1_700_000_000_000
 
 
 def batch_of(*values: bytes, producer_id: int | None = None, transactional: bool = False) -> Batch:
@@ -26,7 +27,7 @@ def batch_of(*values: bytes, producer_id: int | None = None, transactional: bool
         records=records,
         transactional=transactional,
         last_offset_delta=len(records) - 1,
-        timestamp_ms=1_700_000_000_000,
+        timestamp_ms=BEGIN_MS,
         leader_epoch=LEADER_EPOCH,
     )
     return batch if producer_id is None else replace(batch, producer_id=producer_id, producer_epoch=0, base_sequence=0)
@@ -35,9 +36,7 @@ def batch_of(*values: bytes, producer_id: int | None = None, transactional: bool
 def marker_of(producer_id: int, *, committed: bool) -> Batch:
     """The end of a transaction."""
     marker = Marker(committed, 0)
-    return Batch(
-        producer_id, 0, transactional=True, marker=marker, timestamp_ms=1_700_000_000_000, leader_epoch=LEADER_EPOCH
-    )
+    return Batch(producer_id, 0, transactional=True, marker=marker, timestamp_ms=BEGIN_MS, leader_epoch=LEADER_EPOCH)
 
 
 class StoreContract:
@@ -90,6 +89,24 @@ class StoreContract:
         given = [store.log.append(each) for each in _one_of_each()]
         assert list(store.log.read()) == given
         assert list(self.reopen(store).log.read()) == given
+
+    def test_batches_are_found_by_their_times(self) -> None:
+        """In order, whatever order the times are in; also after the log was reopened, and after a crash."""
+        store, times = self.open(), (4, 2, 8, 8, 5, 1, 8, 3, 6, 6)
+        given = [store.log.append(replace(batch_of(b"a"), timestamp_ms=BEGIN_MS + ms)) for ms in times * 2]
+        store.log.flush()
+        for opened in (lambda found: found, self.reopen, self.crash):
+            store = opened(store)
+            for timestamp_ms in range(BEGIN_MS, BEGIN_MS + 10):
+                late = [each for each in given if each.timestamp_ms >= timestamp_ms]
+                assert list(store.log.read_since(timestamp_ms)) == late
+            assert store.log.latest() == given[2]
+        store.log.truncate(2)
+        assert (store.log.latest(), list(store.log.read_since(BEGIN_MS + 3))) == (given[0], given[:1])
+        store.log.append(replace(batch_of(b"a"), timestamp_ms=BEGIN_MS + 3))
+        store.log.raise_start(1)
+        left = list(store.log.read_since(BEGIN_MS))
+        assert [each.timestamp_ms - BEGIN_MS for each in left] == [2, 3]
 
     # ---------------------------------------------------------------- cutting
 

@@ -184,6 +184,39 @@ class Segment:
                         sound_header_at(data, at)
                 yield tuple.__new__(DataHeader, header)
 
+    def read_since(self, timestamp_ms: int, from_offset: int) -> Iterator[Batch]:
+        """Every batch with a time as late as `timestamp_ms` that reaches `from_offset` or goes beyond, in order.
+
+        Raises:
+            Undecodable: as `read`.
+        """
+        if not self.may_have_since(timestamp_ms):
+            return
+        for header, data, at, position in self._batches_from(
+            max(from_offset, self._indexes.offset_since(timestamp_ms))
+        ):
+            if header.max_timestamp_ms >= timestamp_ms:
+                with _at(position):
+                    batch = view_batch(data, at, self._topic)
+                yield batch
+
+    def may_have_since(self, timestamp_ms: int) -> bool:
+        """Whether a batch may be as late as `timestamp_ms`, as far as the indexes tell."""
+        return not self._indexes.has_all_times or self.max_timestamp_ms >= timestamp_ms
+
+    def latest_ms(self) -> int:
+        """The greatest time of a batch that has records; NONE: there is none.
+
+        Raises:
+            Undecodable: as `read`.
+        """
+        if self._indexes.has_all_times:
+            found = next(self.read_since(self.max_timestamp_ms, self.base_offset), None)
+            if found is not None and found.has_record:
+                return found.timestamp_ms
+        headers = (header for header, *_ in self._batches_from(self.base_offset))
+        return max((each.max_timestamp_ms for each in headers if each.record_count), default=NONE)
+
     def _batches_from(self, from_offset: int) -> Iterator[tuple[BatchHeader, memoryview, int, int]]:
         """As `_batches`, those that reach an offset or go beyond; each is where it should be.
 

@@ -8,7 +8,7 @@ Source: ``LogSegment.java``, ``OffsetIndex.java``, ``TimeIndex.java``.
 """
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import islice
 
@@ -32,7 +32,8 @@ INDEX, TIME_INDEX = ".index", ".timeindex"
 class SegmentIndexes:
     """The indexes of the segment that begins at `base_offset`; `path` gives the file of a suffix, sizes are in bytes.
 
-    `max_timestamp_ms`: no batch that was noted is later.
+    `max_timestamp_ms`: no batch that was noted is later. `has_all_times`: each batch was noted, or the files were
+    written when the segment was sealed or closed; nothing protects times that were read after a crash.
     """
 
     def __init__(self, disk: Disk, path: Callable[[str], str], base_offset: int, interval_bytes: int) -> None:
@@ -43,6 +44,7 @@ class SegmentIndexes:
         """Nothing is known, and of the files nothing is believed."""
         self._offsets, self._positions, self._times = array("q"), array("q"), list[TimeEntry]()
         self.max_timestamp_ms, self._max_timestamp_offset = NONE, self._base_offset
+        self.has_all_times = True
         self._since_entry = self._offsets_written = self._times_written = 0
 
     @property
@@ -69,6 +71,11 @@ class SegmentIndexes:
         """The last entry that does not go beyond `offset`: no batch before it reaches that. None: there is none."""
         entry = bisect_right(self._offsets, offset) - 1
         return None if entry < 0 else OffsetEntry(self._offsets[entry], self._positions[entry])
+
+    def offset_since(self, timestamp_ms: int) -> int:
+        """An offset below which no batch is as late as `timestamp_ms`."""
+        entry = bisect_left(self._times, timestamp_ms, key=lambda each: each.timestamp_ms) - 1
+        return self._times[entry].offset + 1 if self.has_all_times and entry >= 0 else self._base_offset
 
     # ---------------------------------------------------------------- on the disk
 
@@ -115,7 +122,7 @@ class SegmentIndexes:
         entries = entries[: bisect_right(entries, offset - 1, key=lambda each: each.offset)]
         if not entries:
             return None
-        last = entries.pop()
+        last, self.has_all_times = entries.pop(), False
         self._know(entries, times[: bisect_right(times, last.offset, key=lambda each: each.offset)])
         self._since_entry = self._interval + 1
         return last

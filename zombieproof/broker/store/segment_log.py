@@ -8,7 +8,7 @@ Source: reference §7.3; ``LocalLog.java``, ``UnifiedLog.java``.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -95,19 +95,44 @@ class SegmentLog(LogFiles):
         """What was written by producer ids from `from_offset` on; of batches with records only the headers."""
         return self._read(from_offset, Segment.read_of_producers)
 
+    def read_since(self, timestamp_ms: int) -> Iterator[Batch]:
+        """The batches with a time as late as `timestamp_ms`."""
+        if self.offline is not None:
+            raise self.offline
+        return self._read(self.start_offset, lambda segment, offset: segment.read_since(timestamp_ms, offset))
+
+    def latest(self) -> Batch | None:
+        """The first batch with the greatest time, which may be below the start in a segment that is kept."""
+        if self.offline is not None:
+            raise self.offline
+        greatest = NONE
+        for segment in reversed(self.held):
+            if segment.size and segment.may_have_since(greatest + 1):
+                with self._reading(segment):
+                    greatest = max(greatest, segment.latest_ms())
+        first = self.held[0].base_offset if self.held else 0
+        every = self._read(first, lambda segment, offset: segment.read_since(greatest, offset))
+        return next((batch for batch in every if batch.has_record), None)
+
     def _read(self, from_offset: int, read: Callable[[Segment, int], Iterator[Found]]) -> Iterator[Found]:
         for segment in self.held[self.index_of(from_offset) :]:
-            try:
+            with self._reading(segment):
                 for batch in read(segment, from_offset):
                     known = self._epochs.at(batch.base_offset)
                     if known not in (NONE, batch.leader_epoch):
                         position = segment.position_of(batch.base_offset)
                         raise Undecodable(f"leader epoch {batch.leader_epoch} where {known} is due", position)
                     yield batch
-            except Undecodable as fault:
-                raise self.take_damage(self.damaged(segment, fault.position, str(fault))) from fault
-            except OSError as error:
-                raise self.take_damage(self.unreadable(error)) from error
+
+    @contextmanager
+    def _reading(self, segment: Segment) -> Iterator[None]:
+        """What cannot be read takes the log offline."""
+        try:
+            yield
+        except Undecodable as fault:
+            raise self.take_damage(self.damaged(segment, fault.position, str(fault))) from fault
+        except OSError as error:
+            raise self.take_damage(self.unreadable(error)) from error
 
     def extend_indexes(self) -> None:
         """Write what was added to the indexes of the last segment; where the disk does not take it nothing is lost."""
