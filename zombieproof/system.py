@@ -49,6 +49,7 @@ def _module(name: str) -> Any:
 
 
 _fcntl: Final = _module("fcntl")
+_resource: Final = _module("resource")
 
 
 def refuse_on_windows(what: str, instead: str) -> None:
@@ -185,6 +186,22 @@ def cores() -> int:
         if quota > 0:
             allowed = min(allowed, math.ceil(quota / period))
     return allowed
+
+
+def open_files() -> int | None:
+    """Return how many files this process may have open at a time; None: as far as is known, any number."""
+    if _resource is None:
+        return None
+    soft: int = _resource.getrlimit(_resource.RLIMIT_NOFILE)[0]
+    return None if soft == _resource.RLIM_INFINITY else soft
+
+
+def open_as_many_files_as_allowed() -> None:
+    """Raise the limit of open files to what this user may set."""
+    if _resource is not None:
+        _, hard = _resource.getrlimit(_resource.RLIMIT_NOFILE)
+        with contextlib.suppress(OSError, ValueError):  # macOS allows less than it says
+            _resource.setrlimit(_resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def memory_left_in_group() -> int | None:

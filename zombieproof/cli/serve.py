@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import click
 
+from zombieproof import system
 from zombieproof.broker.broker_configs import BrokerConfigs, broker_configs
 from zombieproof.broker.cluster.clock import AheadClock, SystemClock
 from zombieproof.broker.cluster.live_trace import LiveTraceFile
@@ -234,12 +235,14 @@ def _planned(plan: Path | None, story: str | None) -> Any:
 
 def _serve(cluster: Embedded, hosts: tuple[str, str | None], port: int, planned: Any, guarded: Any) -> int:
     """Serve at the first of `hosts`; the second is what clients are told instead."""
+    from zombieproof.wire.listening import CannotListen  # noqa: PLC0415
     from zombieproof.wire.plan.play import Play  # noqa: PLC0415  # kio is there
     from zombieproof.wire.server import Server  # noqa: PLC0415
     from zombieproof.wire.serving import serve  # noqa: PLC0415
 
     play, screen = None if planned is None else Play(planned, cluster), Screen()
     host, advertised_host = hosts
+    system.open_as_many_files_as_allowed()
     server = Server(cluster, host, port, play=play, security=guarded, advertised_host=advertised_host)
     status = Status(cluster, server) if sys.stderr.isatty() else None
 
@@ -250,7 +253,7 @@ def _serve(cluster: Embedded, hosts: tuple[str, str | None], port: int, planned:
 
     try:
         serve(server, tell, (lambda: None) if status is None else status.show, STATUS_S)
-    except OSError as error:
+    except CannotListen as error:
         raise WrongUsage(f"{host}:{port}: {error.strerror or error}; --port 0 takes one that is free") from error
     finally:
         if status is not None:

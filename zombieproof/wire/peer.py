@@ -98,6 +98,11 @@ class Host(Protocol):
     sender: Sender
     requests: int
 
+    @property
+    def takes_connections(self) -> bool:
+        """Whether one more connection can be had."""
+        ...
+
     def wake(self) -> None:
         """Something was handed in."""
         ...
@@ -133,8 +138,7 @@ class Peer(asyncio.Protocol):
         self._transport = transport = cast(asyncio.Transport, transport)
         self._connection.host = str((transport.get_extra_info("peername") or ("",))[0])
         self._guard()
-        is_full = len(self._server.connections) >= self._server.limits.connections
-        if is_full or self.node not in self._server.brokers.cluster.brokers:
+        if not self._server.takes_connections or self.node not in self._server.brokers.cluster.brokers:
             transport.abort()
             return
         self._server.connections.add(self)
@@ -243,6 +247,8 @@ class Peer(asyncio.Protocol):
 
     def _answered(self, asked: Asked, answers: dict[int, Answer | None], number: int, answer: Answer | None) -> None:
         answers[number] = answer
+        if self._is_ending:  # The loop may be closed already.
+            return
         if len(answers) == len(asked.messages):
             self._send(asked, [answers[each] for each in range(len(answers))])
             self._go_on()

@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from zombieproof import system
 from zombieproof.broker.cluster.internal_errors import InternalError
 from zombieproof.broker.embedded import TICK_MS, Unsynced
+from zombieproof.broker.store.disk import MOST_OPEN
 from zombieproof.wire.api import Address, Around
 from zombieproof.wire.front import Asked, Front
+from zombieproof.wire.listening import BACKLOG, listening
 from zombieproof.wire.peer import Brokers, Limits, Peer
 from zombieproof.wire.plan.play import Play
 from zombieproof.wire.reports import place_of, report_of
@@ -25,8 +28,16 @@ from zombieproof.wire.sending import Sender
 LOG = logging.getLogger("zombieproof.serve")
 MOST_REPORTS = 16
 """So many reports of internal errors are kept."""
+OTHER_FILES = 128
+"""Files that are open beside connections and logs, at most."""
 WHOLE_REPORTS = 3
 """So often the same internal error is reported in full. Afterwards only its count is, each time that it has doubled."""
+
+
+def most_connections(wanted: int) -> int:
+    """How many connections there may be at a time: some of the files that a process may open are for logs."""
+    files = system.open_files()
+    return wanted if files is None else min(wanted, max(files // 2, files - MOST_OPEN - OTHER_FILES))
 
 
 class Server:
@@ -45,7 +56,7 @@ class Server:
     these errors, as they were logged. `check` raises each of them once.
 
     Raises (`start`):
-        OSError: a port is taken, or the host is none of this machine.
+        CannotListen: a port is taken, or the host is none of this machine.
     """
 
     def __init__(
@@ -73,7 +84,8 @@ class Server:
         self._driving: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._looked_at = 0.0
-        self._is_awake = self._is_closing = False
+        self._is_awake = self._is_closing = self._was_full = False
+        self._room = most_connections(self.limits.connections)
         self._syncs = ThreadPoolExecutor(1, "zombieproof-sync")
         if play is not None:
             play.crashes.told.append(self._gone)
@@ -86,15 +98,17 @@ class Server:
         around.protocol = self.security.protocol
         for number, node in enumerate(sorted(cluster.brokers)):
             front = Front(cluster, node, around)
-            listener = await loop.create_server(
-                partial(Peer, self, front),
-                self._host,
-                self._port and self._port + number,
-                ssl=self.security.tls,
-                ssl_handshake_timeout=None if self.security.tls is None else self.limits.handshake_s,
-            )
-            self._listeners.append(listener)
-            self.addresses[node] = at = Address(*listener.sockets[0].getsockname()[:2])
+            sockets = listening(self._host, self._port and self._port + number)
+            self.addresses[node] = at = Address(*sockets[0].getsockname()[:2])
+            for each in sockets:
+                listener = await loop.create_server(
+                    partial(Peer, self, front),
+                    sock=each,
+                    backlog=BACKLOG,
+                    ssl=self.security.tls,
+                    ssl_handshake_timeout=None if self.security.tls is None else self.limits.handshake_s,
+                )
+                self._listeners.append(listener)
             advertised[node] = Address(self._advertised_host or at.host, at.port)
         cluster.contain_errors(self._contain)
         self._driving = loop.create_future()
@@ -103,11 +117,11 @@ class Server:
 
     async def close(self) -> None:
         """Take no more connections, end those that there are, and stop driving the cluster."""
+        self._is_closing = True
         for listener in self._listeners:
             listener.close()
         for peer in list(self.connections):
             peer.abandon()
-        self._is_closing = True
         self.wake()
         if self._driving is not None:
             # A turn that was begun is ended: what is being synced was not in vain, and nobody else may drive before.
@@ -141,6 +155,15 @@ class Server:
     def _check_driving(self) -> None:
         if self._driving is not None and self._driving.done():
             self._driving.result()
+
+    @property
+    def takes_connections(self) -> bool:
+        """Whether one more connection can be had."""
+        is_full = len(self.connections) >= self._room
+        if is_full and not self._was_full:
+            LOG.warning("%d connections are open: more are refused until some have ended", len(self.connections))
+        self._was_full = is_full
+        return not is_full and not self._is_closing
 
     def wake(self) -> None:
         """Something came in: there is a turn soon, with all that comes until then."""
