@@ -322,7 +322,8 @@ class _Collector:
 
     def _checkpoint(self, kind: Kind, data: memoryview, file: str) -> None:
         try:
-            self._checkpoints.append((kind, Path(file).parent, read_offsets(data)))
+            # Kafka makes the file when it starts, and writes to it later.
+            self._checkpoints.append((kind, Path(file).parent, read_offsets(data) if data else {}))
         except Undecodable as fault:
             self.evidence.damage.append(Damage(file, 0, str(fault)))
 
