@@ -179,6 +179,15 @@ def test_a_topic_that_was_created_again_is_not_held_against_a_producer(
     assert {gap.name for gap in report.not_judged} <= {"t-0", "t-1"}
 
 
+@pytest.mark.parametrize("seed", [0, 7, 9])
+def test_a_topic_that_was_created_again_in_the_same_millisecond_is_not_accused(seed: int, tmp_path: Path) -> None:
+    script = Script(Stage(RealDisk(tmp_path), Notebook(), 0), Random(seed), counts_on=False, pauses_ms=(0,))
+    script.play()
+    report = replay(tmp_path)
+    assert report.findings == []
+    assert {gap.name for gap in report.not_judged} <= {"t-0", "t-1"}
+
+
 @pytest.mark.parametrize("place", DATA)
 def test_a_marker_of_the_present_topic_that_is_missing_is_not_taken_for_one_of_the_earlier(
     place: TopicPartition, tmp_path: Path

@@ -61,8 +61,10 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
     `run` is what `data_of` found. `is_alone`: the transaction is the only one with data of its epoch on the partition.
     """
     txn, partition = missed.txn, match.partition
-    if partition.began.is_recorded and partition.began.is_after(txn.completed_ms):
-        return Standing.EARLIER, None
+    began, has_data = partition.began, run is not None and is_alone
+    may_be_earlier = began.may_be_after(txn.completed_ms) and missed.before is None and not has_data
+    if began.is_recorded and (may_be_earlier or began.is_after(txn.completed_ms)):
+        return _by_times(match, txn), None
     if _may_be_unreadable(match, missed, run, is_alone=is_alone):
         return Standing.HIDDEN, run
     cleaned = partition.is_compacted or partition.log.start_offset > 0
@@ -79,7 +81,7 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
         return Standing.EXPECTED, None
     if cleaned:
         return Standing.HIDDEN, None
-    return _by_sequence(match, txn) or partition.began.standing(txn.joined_ms, txn.completed_ms), None
+    return _by_sequence(match, txn) or _by_times(match, txn), None
 
 
 def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Standing | None:
@@ -94,11 +96,14 @@ def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Sta
     if standing is not None:
         return standing
     later = run.first_ms - txn.completed_ms
-    if later <= 0 or (run.ending is not None and run.first_ms > run.ending.timestamp_ms):
+    if later < 0 or (run.ending is not None and run.first_ms > run.ending.timestamp_ms):
         return None
-    return (
-        match.partition.began.standing(txn.joined_ms, txn.completed_ms) if later > CLOCKS_APART_MS else Standing.UNKNOWN
-    )
+    return _by_times(match, txn) if later > CLOCKS_APART_MS else Standing.UNKNOWN
+
+
+def _by_times(match: Match, txn: RecordedTransaction) -> Standing:
+    """Where a transaction stands of which the log holds neither data nor a marker, as times tell."""
+    return match.partition.began.standing(txn.joined_ms, txn.prepared_ms, txn.completed_ms)
 
 
 def _by_sequence(match: Match, txn: RecordedTransaction) -> Standing | None:
