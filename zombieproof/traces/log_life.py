@@ -111,7 +111,7 @@ def standing_by_sequence(log: PartitionLog, producer_id: int, epoch: int, decide
     of the earlier log. Which of the others are, only a record of the topic's creation tells. A producer whose clock is
     ahead of the broker's tells neither. None: it shows no earlier log.
     """
-    if log.start_offset > 0 or log.compacted or log.damaged_at:
+    if log.start_offset > 0 or log.compacted or log.has_lost_batches or log.damaged_at:
         return None
     first: LoggedBatch | None = None
     for batch in log.batches:

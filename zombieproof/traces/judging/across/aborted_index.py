@@ -8,6 +8,7 @@ Source: reference §3.5, §6; ``UnifiedLog.rebuildProducerState``.
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
+from zombieproof.traces.evidence import Holes, PartitionLog
 from zombieproof.traces.judging.folded import Folded
 from zombieproof.traces.judging.found import Found
 from zombieproof.traces.judging.histories.visibility import AbortedSpan, AbortMarker, Visibility, abort_markers
@@ -21,7 +22,7 @@ def judge_aborted_index(folded: Folded, watch: Watch) -> list[Found]:
     """Compare each index with the log.
 
     The index of a broker that was killed may end early, so nothing is missed after its last entry. The cleaner takes
-    data and markers of which entries are kept. Markers below the start offset concern no consumer, though the segment
+    data and markers of compacted topics. Markers below the start offset concern no consumer, though the segment
     may still hold them and the index their entries.
     """
     indexes: dict[TopicPartition, set[AbortedSpan]] = {}
@@ -31,7 +32,11 @@ def judge_aborted_index(folded: Folded, watch: Watch) -> list[Found]:
     found = []
     for place, entries in indexes.items():
         visibility = folded.seen.get(place)
-        if visibility is None or not visibility.is_certain or visibility.log.compacted:
+        if visibility is None or not visibility.is_certain:
+            continue
+        lost = _lost_markers(entries, visibility.log)
+        found += [Found(_lost_marker(place, span)) for span in sorted(lost)]
+        if visibility.log.compacted or lost:
             continue
         lacks, invents = _compare(entries, visibility)
         found += [Found(_misindexed(place, span, invents=False)) for span in sorted(lacks)]
@@ -39,8 +44,29 @@ def judge_aborted_index(folded: Folded, watch: Watch) -> list[Found]:
     return found
 
 
+def _lost_markers(entries: set[AbortedSpan], log: PartitionLog) -> set[AbortedSpan]:
+    """The entries whose marker is missing inside the log: the cleaner takes an entry with its marker."""
+    missing = [] if log.holes is Holes.CLEANER else log.missing()
+    return {span for span in entries if any(gap.first <= span.last_offset <= gap.last for gap in missing)}
+
+
+def _lost_marker(place: TopicPartition, span: AbortedSpan) -> Fault:
+    names = f"names an ABORT marker of producer id {span.producer_id} at offset {span.last_offset}"
+    lacks = f"for data from offset {span.first_offset} on, which is missing from the log"
+    return Fault(
+        "the_aborted_index_is_what_the_log_says",
+        f"the index of aborted transactions of {named(place)} {names} {lacks}",
+        None,
+        span.producer_id,
+        None,
+        place,
+        span.last_offset,
+        circumstances=Circumstances(Shape.MARKER_MISSING, Harm.VISIBLE, [(span.first_offset, span.last_offset)]),
+    )
+
+
 def _compare(entries: set[AbortedSpan], visibility: Visibility) -> tuple[set[AbortedSpan], set[AbortedSpan]]:
-    """What the index lacks, and what it has that the log does not."""
+    """Return the entries that the index lacks, and its entries that contradict the log."""
     end, start = max(span.last_offset for span in entries), visibility.log.start_offset
     mine = {span for span in visibility.aborted if start <= span.last_offset <= end}
     theirs = {span for span in entries if span.last_offset >= start}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from zombieproof.traces.evidence import Holes
 from zombieproof.traces.judging.across.matching import Match, Missed
 from zombieproof.traces.judging.found import Found
 from zombieproof.traces.judging.histories.belonging import of_missing_marker, settled
@@ -67,6 +68,9 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
         return _by_times(match, txn), None
     if _may_be_unreadable(match, missed, run, is_alone=is_alone):
         return Standing.HIDDEN, run
+    spanning = _spanning_a_hole(match, txn)
+    if spanning is not None:
+        return Standing.EXPECTED, spanning
     cleaned = partition.is_compacted or partition.log.start_offset > 0
     if run is not None and not is_alone and missed.before is None and not cleaned:
         standing = _of_data_of_another(match, txn, run)
@@ -84,12 +88,30 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
     return _by_sequence(match, txn) or _by_times(match, txn), None
 
 
+def _spanning_a_hole(match: Match, txn: RecordedTransaction) -> Run | None:
+    """A run with data of the epoch before missing offsets of which no cleaner is known, and its marker not before them.
+
+    A cleaner that takes a marker has taken its data before. So where data of the producer stands before the hole, and
+    no marker between them, the marker that is missing was not taken by a cleaner.
+    """
+    log = match.partition.log
+    if log.holes is not Holes.UNKNOWN or txn.data_epoch is None:
+        return None
+    for gap in log.missing():
+        for run in match.runs:
+            ends_after = run.ending is None or run.ending.offset > gap.last
+            if run.stretch_of(txn.data_epoch) is not None and run.first_offset < gap.first and ends_after:
+                return run
+    return None
+
+
 def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Standing | None:
     """Where a transaction stands if a run, the first of its epoch, holds data of another transaction only, else None.
 
     Under the old protocol an epoch has many transactions; which of them wrote data, sequences and times tell.
     """
-    owner = match.owner_of(run)
+    waiting = [each for each in match.listed if id(each) not in match.marked and each.data_epoch == txn.data_epoch]
+    owner = match.owner_of(run) or (waiting[-1] if waiting else None)
     if owner is None or owner is txn or txn.data_epoch is None or txn.completed_ms is None:
         return None
     standing = _by_sequence(match, txn)
@@ -102,7 +124,7 @@ def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Sta
 
 
 def _by_times(match: Match, txn: RecordedTransaction) -> Standing:
-    """Where a transaction stands of which the log holds neither data nor a marker, as times tell."""
+    """Compare times: whether the log began after a transaction of which it holds neither data nor a marker."""
     return match.partition.began.standing(txn.joined_ms, txn.prepared_ms, txn.completed_ms)
 
 
