@@ -20,7 +20,7 @@ from zombieproof.screening.choosing import LEAST_BYTES, screen_for
 from zombieproof.screening.cleared_log import ClearedLog
 from zombieproof.screening.outcomes import SeveralLogs
 from zombieproof.screening.taking import LogScreen, candidates
-from zombieproof.traces.evidence import Evidence
+from zombieproof.traces.evidence import Evidence, Holes
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.judging.histories.cleared_history import cleared_history
@@ -162,12 +162,16 @@ def test_a_screen_that_forgets_something_is_noticed(
         agree([folder])
 
 
-@pytest.mark.parametrize("log", [[DATA, replace(COMMIT, base_offset=7)], [DATA, COMMIT]], ids=["a gap", "no gap"])
-def test_signs_of_compaction_are_those_of_the_batches(log: list[Written], tmp_path: Path) -> None:
-    put(tmp_path, "t-0", log)
+@pytest.mark.parametrize("offset", [7, 2], ids=["a gap", "no gap"])
+@pytest.mark.parametrize("is_cleaned", [True, False])
+def test_signs_of_compaction_are_those_of_the_batches(offset: int, is_cleaned: bool, tmp_path: Path) -> None:
+    put(tmp_path, "t-0", [DATA, replace(COMMIT, base_offset=offset)])
+    if is_cleaned:
+        (tmp_path / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 8\n")
     [plain], [screened] = collect([tmp_path]).logs, collect([tmp_path], screen=LogScreen()).logs
     assert screened.cleared is not None
-    assert screened.compacted == plain.compacted == (log[1].base_offset > 2)
+    assert screened.compacted == plain.compacted == is_cleaned
+    assert screened.holes is plain.holes is (Holes.LOST if offset == 7 and not is_cleaned else Holes.CLEANER)
     assert screened.signs_of_compaction() == plain.signs_of_compaction()
     assert list(screened.gaps()) == list(plain.gaps())
 

@@ -8,14 +8,16 @@ from random import Random
 import pytest
 
 from tests.store.clients import Notebook
-from tests.store.workloads import DATA, WORKLOADS, Stage
+from tests.store.damages import files_of
+from tests.store.workloads import DATA, T0, WORKLOADS, Stage, open_on
 from zombieproof import replay
 from zombieproof.broker.store.disk import RealDisk
+from zombieproof.broker.store.fault_disk import Fate, FaultDisk
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.encoding import read_batches, write_batch
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.admin import CreateTopics, NewTopic
-from zombieproof.messages.partitions import DeleteTopics, Produce, ProduceAnswer, SentBatch
+from zombieproof.messages.partitions import DeleteRecords, DeleteTopics, Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnAnswer,
@@ -49,6 +51,49 @@ def test_a_marker_that_is_missing_is_found(tmp_path: Path) -> None:
     kept = [batch for index, batch in enumerate(batches) if index != first]
     log.write_bytes(b"".join(write_batch(batch) for batch in kept))
     assert replay(tmp_path).findings
+
+
+@pytest.mark.parametrize("fate", [None, Fate.KEPT])
+@pytest.mark.parametrize(
+    ("writers", "start", "ends"),
+    [
+        ("aa", 1, [("a", False)]),
+        ("aba", 1, [("b", False), ("a", False)]),
+        ("aba", 2, [("a", False), ("b", True)]),
+        ("ab", 1, [("b", False), ("a", False)]),
+        ("a", 1, [("a", False)]),
+    ],
+)
+def test_records_deleted_inside_open_transactions_conform(
+    writers: str, start: int, ends: list[tuple[str, bool]], fate: Fate | None, tmp_path: Path
+) -> None:
+    disk = FaultDisk()
+    stage = Stage(disk, Notebook(), 0)
+    clients = {name: stage.client(name) for name in "ab"}
+    for name, client in clients.items():
+        client.begin(name)
+    for number, name in enumerate(writers):
+        clients[name].send(T0, f"v{number}")
+    stage.embedded.ask(DeleteRecords(2, {T0: start}))
+    stage.clock.advance(1_500)
+    stage.embedded.pump()
+    if fate is None:
+        stage.restart()
+    else:
+        stage.embedded.abandon()
+        disk.close()
+        stage.disk = disk = disk.survivor(fate)
+        stage.embedded = open_on(disk, stage.clock)
+    for name, committed in ends:
+        clients[name].embedded = stage.embedded
+        clients[name].end(committed=committed)
+        stage.embedded.pump()
+    stage.embedded.close()
+    for path in files_of(disk):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(disk.read(path))
+    report = replay(tmp_path)
+    assert (report.findings, report.verdict) == ([], Judgement.CONFORMS)
 
 
 @dataclass
@@ -128,6 +173,15 @@ def test_a_topic_that_was_created_again_is_not_held_against_a_producer(
     seed: int, counts_on: bool, tmp_path: Path
 ) -> None:
     script = Script(Stage(RealDisk(tmp_path), Notebook(), 0), Random(seed), counts_on)
+    script.play()
+    report = replay(tmp_path)
+    assert report.findings == []
+    assert {gap.name for gap in report.not_judged} <= {"t-0", "t-1"}
+
+
+@pytest.mark.parametrize("seed", [0, 7, 9])
+def test_a_topic_that_was_created_again_in_the_same_millisecond_is_not_accused(seed: int, tmp_path: Path) -> None:
+    script = Script(Stage(RealDisk(tmp_path), Notebook(), 0), Random(seed), counts_on=False, pauses_ms=(0,))
     script.play()
     report = replay(tmp_path)
     assert report.findings == []

@@ -442,7 +442,8 @@ def log_of(batch: Encode, tmp_path: Path, *batches: bytes, name: str = "00000000
 
 
 def test_a_gap_that_no_damage_explains_is_a_sign_of_compaction(batch: Encode, tmp_path: Path) -> None:
-    log = log_of(batch, tmp_path, batch(base_offset=2), batch(base_offset=3), batch(base_offset=6))
+    keys = {2: b"a", 3: b"b", 6: b"c"}
+    log = log_of(batch, tmp_path, *(batch([(0, key, b"v")], base_offset=offset) for offset, key in keys.items()))
     assert list(log.gaps()) == [OffsetGap(0, 1, damaged=False), OffsetGap(4, 5, damaged=False)]
     assert log.compacted
 

@@ -169,9 +169,9 @@ def test_the_cleaner_leaves_a_hole_at_the_end_of_a_segment(
     tmp_path: Path, batch: Callable[..., bytes], screened: bool
 ) -> None:
     """Records, and whole batches, at the end of a segment are gone; so are whole segments that held nothing else."""
-    one, later = batch(THINNED), batch(base_offset=9)
+    one, later = batch(THINNED), batch([(0, b"d", b"1")], base_offset=9)
     assert holes(rolled(tmp_path / "c-0", (0, [one]), (9, [later])), screened=screened) == set()
-    inside = [batch(), batch(base_offset=4)]
+    inside = [batch([(0, b"a", b"1")]), batch([(0, b"b", b"1")], base_offset=4)]
     assert holes(rolled(tmp_path / "c-1", (0, inside), (9, [later])), screened=screened) == set()
     many = ((0, [one]), (20, [batch(base_offset=25)]), (40, [batch(base_offset=40)]), (90, [batch(base_offset=95)]))
     assert holes(rolled(tmp_path / "c-2", *many), screened=screened) == set()

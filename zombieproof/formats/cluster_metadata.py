@@ -1,8 +1,9 @@
-"""Records of ``__cluster_metadata`` that tell the life of a topic: created, given partitions, removed (KRaft).
+"""Records of ``__cluster_metadata`` that tell of a topic: created, given partitions, configured, removed (KRaft).
 
 A value is framed: frame version, API key and version as unsigned varints, then the fields. Records of other kinds, and
 fields that follow those read here, are skipped.
-Source: ``MetadataRecordSerde.java``, ``TopicRecord.json``, ``PartitionRecord.json``, ``RemoveTopicRecord.json``.
+Source: ``MetadataRecordSerde.java``, ``TopicRecord.json``, ``PartitionRecord.json``, ``ConfigRecord.json``,
+``RemoveTopicRecord.json``.
 """
 
 from typing import NamedTuple
@@ -12,7 +13,8 @@ from zombieproof.formats.identity import encoded
 from zombieproof.formats.primitives import Fields
 
 FRAME_VERSION = 1
-TOPIC, PARTITION, REMOVE_TOPIC = 2, 3, 9
+TOPIC, PARTITION, CONFIG, REMOVE_TOPIC = 2, 3, 4, 9
+OF_A_TOPIC = 2
 
 
 class TopicCreated(NamedTuple):
@@ -35,7 +37,15 @@ class TopicRemoved(NamedTuple):
     topic_id: str
 
 
-def read_topic_record(value: bytes) -> TopicCreated | PartitionCreated | TopicRemoved | None:
+class TopicConfigured(NamedTuple):
+    """A setting of a topic; a value of None takes it back."""
+
+    topic: str
+    name: str
+    value: str | None
+
+
+def read_topic_record(value: bytes) -> TopicCreated | PartitionCreated | TopicConfigured | TopicRemoved | None:
     """What a record tells about the life of a topic; None for records of other kinds.
 
     Raises:
@@ -51,6 +61,10 @@ def read_topic_record(value: bytes) -> TopicCreated | PartitionCreated | TopicRe
     if kind == PARTITION:
         partition = cursor.int32()
         return PartitionCreated(encoded(cursor.uuid()), partition)
+    if kind == CONFIG and cursor.int8() == OF_A_TOPIC:
+        return TopicConfigured(
+            cursor.string(compact=True), cursor.string(compact=True), cursor.nullable_string(compact=True)
+        )
     if kind == REMOVE_TOPIC:
         return TopicRemoved(encoded(cursor.uuid()))
     return None

@@ -80,6 +80,8 @@ def show_judged(screen: Screen, judged: Judged) -> None:
     screen.say(f"judged: {places}; {ids}; from {plural(len(judged.files_read), 'file')}", "dim", hang=2)
     if judged.written_in:
         screen.say(f"read as: {'; '.join(judged.written_in)}", "dim", hang=2)
+    for compacted in judged.compacted[:SHOWN_GAPS]:
+        screen.say(f"offsets are missing as after compaction: {compacted}", "dim", hang=2)
     unshown = [each.partition for each in judged.partitions if each.end_shown_by is None]
     if unshown:
         screen.say(f"nothing shows that these go up to their end: {_first(unshown)}", "dim", hang=2)

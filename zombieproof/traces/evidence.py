@@ -7,7 +7,7 @@ Source: reference §7 (formats), §9 (text dialects).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.record_batch import TimestampType
@@ -134,6 +134,17 @@ class OffsetGap:
     damaged: bool
 
 
+class Holes(Enum):
+    """Who took the offsets that are missing inside a log and are not unreadable."""
+
+    CLEANER = auto()
+    """The topic is compacted, or nothing speaks against it."""
+    UNKNOWN = auto()
+    """Nothing shows that the topic is compacted."""
+    LOST = auto()
+    """The records show that no cleaner was there: batches are lost."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lost:
     """Offsets from `first` on that a log held once and that were not given, and what shows it.
@@ -157,6 +168,7 @@ class PartitionLog:
     `cleaned` is True when a cleaner checkpoint names the partition. `files` are the segments or dumps. `lost` is what
     other evidence shows to be missing, `end_shown_by` what shows that the log was given up to its end (empty: nothing).
     `cleared` is what a screen knows of a log in which nothing is to be found: then `batches` are read when asked for.
+    `holes` says who took the offsets that are missing inside, `holes_why` how that is known (`readers.cleaning`).
     """
 
     topic: str
@@ -174,6 +186,8 @@ class PartitionLog:
     lost: list[Lost] = field(default_factory=list)
     end_shown_by: str = ""
     cleared: Cleared | None = None
+    holes: Holes = Holes.CLEANER
+    holes_why: str = ""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -195,6 +209,15 @@ class PartitionLog:
                 yield OffsetGap(expected, batch.base_offset - 1, batch.base_offset in self.damaged_at)
             expected = max(expected, batch.last_offset + 1)
 
+    def missing(self) -> list[OffsetGap]:
+        """Offsets that are missing inside and not unreadable."""
+        return [gap for gap in self.gaps() if not gap.damaged]
+
+    @property
+    def has_lost_batches(self) -> bool:
+        """Whether batches inside are lost that no cleaner took."""
+        return self.holes is Holes.LOST
+
     def signs_of_compaction(self) -> tuple[str, ...]:
         """What in the log itself tells that the cleaner was there, as sentences; empty when nothing does.
 
@@ -211,14 +234,15 @@ class PartitionLog:
                     f"the batch at offset {batch.base_offset} holds {batch.count} records "
                     f"for {batch.last_offset - batch.base_offset + 1} offsets"
                 )
-        signs += [f"offsets {gap.first} to {gap.last} are missing" for gap in self.gaps() if not gap.damaged]
+        if not self.has_lost_batches:
+            signs += [f"offsets {gap.first} to {gap.last} are missing" for gap in self.missing()]
         return tuple(signs)
 
     @property
     def compacted(self) -> bool:
         """Whether the log itself shows that the cleaner was there (see `signs_of_compaction`)."""
         if self.cleared is not None:
-            return self.cleaned or self.cleared.is_thinned or self.cleared.has_gaps
+            return self.cleaned or self.cleared.is_thinned or (self.cleared.has_gaps and not self.has_lost_batches)
         return bool(self.signs_of_compaction())
 
 
@@ -524,7 +548,7 @@ class Evidence:
     `named_offsets` holds, by replica and partition, the largest offset in the name of an index beside a segment.
     `dialects` holds what the files are written in, and which files. `agreements` holds pairs of folders of which one
     repeats a log of the other. `present_topics` are all topics of the cluster and how many partitions each has, where a
-    ``cluster.json`` was given.
+    ``cluster.json`` was given. `cleanup_policies` are the values of that setting, by topic, where a source has it.
     """
 
     files: list[str] = field(default_factory=list)
@@ -544,6 +568,7 @@ class Evidence:
     topic_identities: list[TopicIdentity] = field(default_factory=list)
     topic_lives: list[TopicLife] = field(default_factory=list)
     present_topics: dict[str, int] | None = None
+    cleanup_policies: dict[str, str] = field(default_factory=dict)
     epoch_starts: list[EpochStart] = field(default_factory=list)
     hosted: list[Hosted] = field(default_factory=list)
     named_offsets: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)

@@ -43,25 +43,35 @@ class Began(NamedTuple):
     claimed_ms: int | None = None
     is_recorded: bool = False
 
-    def standing(self, joined_ms: int | None, completed_ms: int | None) -> Standing:
+    def standing(self, joined_ms: int | None, decided_ms: int | None, completed_ms: int | None) -> Standing:
         """Where a completed transaction stands of which the log holds neither data nor a marker.
 
-        `joined_ms` is when its first partition joined, or when it was decided.
+        `joined_ms` is when its first partition joined, or when it was decided. The log was there for it if it began
+        before that, or in the same millisecond and before the decision: markers are sent after the decision.
         """
         if self.is_after(completed_ms):
             return Standing.EARLIER
+        if self.is_recorded and self.may_be_after(completed_ms) and self.is_after(decided_ms):
+            # Partitions join before the decision, so the one that it lists is of an earlier topic.
+            return Standing.EARLIER
         if joined_ms is None:
             return Standing.UNKNOWN
-        is_claimed = self.claimed_ms is not None and 0 <= joined_ms - self.claimed_ms <= PLAUSIBLE_MS
-        is_there = self.by_ms is not None and self.by_ms <= joined_ms
-        return Standing.EXPECTED if is_there or is_claimed else Standing.UNKNOWN
+        there = [self.by_ms]
+        if self.claimed_ms is not None and joined_ms - self.claimed_ms <= PLAUSIBLE_MS:
+            there.append(self.claimed_ms)
+        decided_later = decided_ms is not None and decided_ms > joined_ms
+        is_there = any(
+            time is not None and (time < joined_ms or (time == joined_ms and decided_later)) for time in there
+        )
+        return Standing.EXPECTED if is_there else Standing.UNKNOWN
 
     def is_after(self, time_ms: int | None, apart_ms: int = 0) -> bool:
         """Whether the log began after a moment, on whichever of two clocks that are at most so far apart."""
-        if time_ms is None or self.not_before_ms is None:
-            return False
-        # The marker of what was complete in the same millisecond had to be in a log before.
-        return time_ms + apart_ms < self.not_before_ms + self.is_recorded
+        return time_ms is not None and self.not_before_ms is not None and time_ms + apart_ms < self.not_before_ms
+
+    def may_be_after(self, time_ms: int | None) -> bool:
+        """Whether the log began after a moment, or in its millisecond: then nothing tells which came first."""
+        return time_ms is not None and self.not_before_ms is not None and time_ms <= self.not_before_ms
 
 
 def began(log: PartitionLog, created_ms: int | None) -> Began:
@@ -101,7 +111,7 @@ def standing_by_sequence(log: PartitionLog, producer_id: int, epoch: int, decide
     of the earlier log. Which of the others are, only a record of the topic's creation tells. A producer whose clock is
     ahead of the broker's tells neither. None: it shows no earlier log.
     """
-    if log.start_offset > 0 or log.compacted or log.damaged_at:
+    if log.start_offset > 0 or log.compacted or log.has_lost_batches or log.damaged_at:
         return None
     first: LoggedBatch | None = None
     for batch in log.batches:
@@ -115,4 +125,4 @@ def standing_by_sequence(log: PartitionLog, producer_id: int, epoch: int, decide
             first = batch
     if first is None:
         return None
-    return Standing.EARLIER if decided_ms <= first.max_timestamp_ms else Standing.UNKNOWN
+    return Standing.EARLIER if decided_ms < first.max_timestamp_ms else Standing.UNKNOWN

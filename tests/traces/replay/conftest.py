@@ -32,7 +32,9 @@ LOG = (TRANSACTION_STATE, 0)
 
 
 class History:
-    """Evidence made step by step. Time goes on by 10 ms with each step; offsets follow each other."""
+    """Evidence made step by step, `step_ms` apart; offsets follow each other."""
+
+    step_ms = 10
 
     def __init__(self) -> None:
         self.evidence = Evidence()
@@ -47,7 +49,7 @@ class History:
         return log
 
     def batch(self, place: TopicPartition, count: int, **fields: object) -> LoggedBatch:
-        self.now += 10
+        self.now += self.step_ms
         log = self.log(place)
         base = log.end_offset
         batch = LoggedBatch(

@@ -86,7 +86,7 @@ def fold(evidence: Evidence, rules: Rules, watch: Watch) -> Folded:
     latest = Latest()
     for place, log in logs.items():
         watch.works_on(f"partition {named(place)}")
-        cleared = cleared_history(log, folded.facts, rules, latest)
+        cleared = None if log.has_lost_batches else cleared_history(log, folded.facts, rules, latest)
         folded.partitions[place] = cleared or read_partition(log, folded.facts, rules, watch)
         folded.partitions[place].created_ms = evidence.created_ms(place)
         folded.seen[place] = visibility(log, rules, watch)

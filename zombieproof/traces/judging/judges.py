@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from zombieproof.traces.judging.across.aborted_index import judge_aborted_index
 from zombieproof.traces.judging.across.markers import judge_markers
 from zombieproof.traces.judging.across.other_witnesses import (
-    judge_aborted_index,
     judge_client_lines,
     judge_coordinator_lines,
     judge_replicas,

@@ -37,6 +37,7 @@ from zombieproof.traces.evidence import (
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers import merge
 from zombieproof.traces.readers.broker_log import read_broker_log
+from zombieproof.traces.readers.cleaning import explain_holes
 from zombieproof.traces.readers.client_calls import read_calls
 from zombieproof.traces.readers.client_log import read_client_log
 from zombieproof.traces.readers.console_text import read_console
@@ -54,6 +55,7 @@ from zombieproof.traces.readers.segments import Keep, read_segment
 from zombieproof.traces.readers.topic_lives import (
     add_calls,
     earlier_topics,
+    read_cleanup_policies,
     read_present_topics,
     read_topic_lives,
 )
@@ -322,7 +324,8 @@ class _Collector:
 
     def _checkpoint(self, kind: Kind, data: memoryview, file: str) -> None:
         try:
-            self._checkpoints.append((kind, Path(file).parent, read_offsets(data)))
+            # Kafka makes the file when it starts, and writes to it later.
+            self._checkpoints.append((kind, Path(file).parent, read_offsets(data) if data else {}))
         except Undecodable as fault:
             self.evidence.damage.append(Damage(file, 0, str(fault)))
 
@@ -356,12 +359,13 @@ class _Collector:
     def _cluster_file(self, data: memoryview, file: str) -> None:
         try:
             self.evidence.present_topics = read_present_topics(data)
+            self.evidence.cleanup_policies.update(read_cleanup_policies(data))
         except Undecodable as fault:
             self.evidence.files.remove(file)
             self.evidence.ignored.append(Ignored(file, str(fault)))
 
     def _cluster_metadata(self, data: memoryview, file: str) -> None:
-        fault = read_topic_lives(data, file, self.evidence.topic_lives)
+        fault = read_topic_lives(data, file, self.evidence.topic_lives, self.evidence.cleanup_policies)
         if fault:
             # No verdict rests on this log alone: what cannot be read of it is passed over, and that is reported.
             self.evidence.files.remove(file)
@@ -433,6 +437,7 @@ class _Collector:
         evidence.snapshots += _distinct(self._snapshots, _snapshot_identity)
         evidence.aborted_transactions += _distinct(self._aborted, _aborted_identity)
         add_calls(evidence)
+        explain_holes(evidence)
         look_for_ends(evidence)
         return evidence
 

@@ -8,16 +8,23 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 
-from zombieproof.formats.cluster_metadata import PartitionCreated, TopicCreated, TopicRemoved, read_topic_record
+from zombieproof.formats.cluster_metadata import (
+    PartitionCreated,
+    TopicConfigured,
+    TopicCreated,
+    TopicRemoved,
+    read_topic_record,
+)
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.record_batch import LOG_OVERHEAD
 from zombieproof.traces.evidence import Evidence, TopicLife
 from zombieproof.traces.readers.segments import read_header, read_payload
 
 CREATE, DELETE = "create topic", "delete topic"
+CLEANUP_POLICY = "cleanup.policy"
 
 
-TELLS = re.compile(rb"\x01[\x02\x03\x09]")
+TELLS = re.compile(rb"\x01[\x02\x03\x04\x09]")
 """Every batch with a record that is read here has these bytes: the frame version and the API key of its value.
 
 The log holds a batch each half second that tells nothing: those are passed over without being decoded.
@@ -26,8 +33,11 @@ LENGTH = struct.Struct(">i")
 SMALLEST = 61
 
 
-def read_topic_lives(data: memoryview, file: str, lives: list[TopicLife]) -> str:
-    """Add what a segment of the metadata log tells to `lives`; return why a part of it was not read ("": all was)."""
+def read_topic_lives(data: memoryview, file: str, lives: list[TopicLife], policies: dict[str, str]) -> str:
+    """Add what a segment of the metadata log tells to `lives`, and the cleanup.policy of topics to `policies`.
+
+    Returned is why a part of it was not read ("": all was).
+    """
     known = {life.topic_id: life for life in lives if life.topic_id}
     at, unread = 0, ""
     while at + SMALLEST <= len(data):
@@ -35,24 +45,58 @@ def read_topic_lives(data: memoryview, file: str, lives: list[TopicLife]) -> str
         if size < SMALLEST or at + size > len(data):
             break
         if TELLS.search(data, at + SMALLEST, at + size):
-            unread = unread or _read_batch(data, at, file, lives, known)
+            unread = unread or _read_batch(data, at, file, lives, known, policies)
         at += size
     if any(data[at:]):
         unread = unread or f"there is no batch at byte {at}"
     return unread and f"a part of the cluster's metadata log: {unread}"
 
 
-def _read_batch(data: memoryview, at: int, file: str, lives: list[TopicLife], known: dict[str, TopicLife]) -> str:
+def _read_batch(
+    data: memoryview,
+    at: int,
+    file: str,
+    lives: list[TopicLife],
+    known: dict[str, TopicLife],
+    policies: dict[str, str],
+) -> str:
     """Take in the records of a batch; return why it was not read ("": it was)."""
     batch = read_header(data, at, file)
     if not batch.is_valid:
         return f"the batch at byte {at} does not match its CRC"
     try:
         for record in () if batch.is_control else read_payload(data, batch):
-            _take(read_topic_record(record.value) if record.value else None, record.timestamp_ms, file, lives, known)
+            found = read_topic_record(record.value) if record.value else None
+            if isinstance(found, TopicConfigured):
+                _configure(found, policies)
+            else:
+                _take(found, record.timestamp_ms, file, lives, known)
     except Undecodable as fault:
         return f"a record at byte {at} cannot be read: {fault}"
     return ""
+
+
+def _configure(found: TopicConfigured, policies: dict[str, str]) -> None:
+    if found.name != CLEANUP_POLICY:
+        return
+    if found.value is None:
+        policies.pop(found.topic, None)
+    else:
+        policies[found.topic] = found.value
+
+
+def read_cleanup_policies(data: memoryview) -> dict[str, str]:
+    """The cleanup.policy of the topics in a ``cluster.json`` that have one of their own.
+
+    Raises:
+        Undecodable: it is something else.
+    """
+    try:
+        topics = json.loads(bytes(data))["topics"]
+        configs = {str(topic): known.get("config") or {} for topic, known in topics.items()}
+        return {topic: str(config[CLEANUP_POLICY]) for topic, config in configs.items() if CLEANUP_POLICY in config}
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as fault:
+        raise Undecodable("it is not the cluster.json of zombieproof serve") from fault
 
 
 def read_present_topics(data: memoryview) -> dict[str, int]:

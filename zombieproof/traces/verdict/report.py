@@ -126,11 +126,15 @@ class FileNotRead(_Data):
 
 
 class Judged(_Data):
-    """What a verdict is about. `written_in` are the formats and dialects of text that were recognised."""
+    """What a verdict is about. `written_in` are the formats and dialects of text that were recognised.
+
+    `compacted` names partitions of other than internal topics, and the offsets that the cleaner took from them.
+    """
 
     partitions: list[JudgedPartition] = []
     transactional_ids: list[str] = []
     written_in: list[str] = []
+    compacted: list[str] = []
     files_read: list[str] = []
     files_not_read: list[FileNotRead] = []
 

@@ -55,6 +55,7 @@ class _Judge:
         for ending, txn in self.match.contrary:
             if self._is_the_only_one(ending, txn):
                 yield self._contrary(ending, txn)
+        reported: set[int] = set()
         for missed in self.match.missed:
             wrong = next((ending for ending in self.unmatched if _is_for(ending, missed.txn)), None)
             if wrong is not None:
@@ -65,6 +66,7 @@ class _Judge:
                 is_alone = self.data_epochs[missed.txn.data_epoch] == 1
                 standing, run = standing_of(self.match, missed, data_of(self.match, missed), is_alone=is_alone)
                 if standing is Standing.EXPECTED:
+                    reported.add(id(run))
                     yield from missing_marker(self.match, missed, run)
                 else:
                     self._note(missed.txn, standing)
@@ -72,7 +74,7 @@ class _Judge:
             if self._is_unexplained(ending):
                 yield self._undecided(ending)
         yield from strangers(self.match, self.unmatched, self.data_epochs)
-        yield from open_data(self.match)
+        yield from open_data(self.match, reported)
 
     def _note(self, txn: RecordedTransaction, standing: Standing) -> None:
         """Note a transaction of which nothing may be in the present log of the partition."""

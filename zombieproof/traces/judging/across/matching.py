@@ -116,7 +116,7 @@ def _match_epoch(
     alignment = align(
         endings,
         transactions,
-        lambda txn: partition.is_compacted or _may_be_missed(txn) or partition.began.is_after(txn.completed_ms),
+        lambda txn: partition.is_compacted or may_be_missed(txn) or partition.began.may_be_after(txn.completed_ms),
         begins_later=partition.log.start_offset > 0,
         ends_earlier=partition.log.torn_tail,
     )
@@ -129,9 +129,9 @@ def _match_epoch(
         if not agrees(ending, transactions[index]):
             found.contrary.append((ending, transactions[index]))
     missed = (transactions[index] for index in alignment.missed)
-    return {id(txn) for txn in missed if not _may_be_missed(txn)}
+    return {id(txn) for txn in missed if not may_be_missed(txn)}
 
 
-def _may_be_missed(txn: RecordedTransaction) -> bool:
+def may_be_missed(txn: RecordedTransaction) -> bool:
     """Markers of a decided transaction may be under way until it is complete (reference §2.10)."""
     return not txn.completed or txn.partitions is None or txn.is_doubtful

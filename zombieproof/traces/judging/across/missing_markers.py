@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from zombieproof.traces.evidence import Holes
 from zombieproof.traces.judging.across.matching import Match, Missed
 from zombieproof.traces.judging.found import Found
 from zombieproof.traces.judging.histories.belonging import of_missing_marker, settled
@@ -61,10 +62,15 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
     `run` is what `data_of` found. `is_alone`: the transaction is the only one with data of its epoch on the partition.
     """
     txn, partition = missed.txn, match.partition
-    if partition.began.is_recorded and partition.began.is_after(txn.completed_ms):
-        return Standing.EARLIER, None
+    began, has_data = partition.began, run is not None and is_alone
+    may_be_earlier = began.may_be_after(txn.completed_ms) and missed.before is None and not has_data
+    if began.is_recorded and (may_be_earlier or began.is_after(txn.completed_ms)):
+        return _by_times(match, txn), None
     if _may_be_unreadable(match, missed, run, is_alone=is_alone):
         return Standing.HIDDEN, run
+    spanning = _spanning_a_hole(match, txn)
+    if spanning is not None:
+        return Standing.EXPECTED, spanning
     cleaned = partition.is_compacted or partition.log.start_offset > 0
     if run is not None and not is_alone and missed.before is None and not cleaned:
         standing = _of_data_of_another(match, txn, run)
@@ -79,7 +85,24 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
         return Standing.EXPECTED, None
     if cleaned:
         return Standing.HIDDEN, None
-    return _by_sequence(match, txn) or partition.began.standing(txn.joined_ms, txn.completed_ms), None
+    return _by_sequence(match, txn) or _by_times(match, txn), None
+
+
+def _spanning_a_hole(match: Match, txn: RecordedTransaction) -> Run | None:
+    """A run with data of the epoch before missing offsets of which no cleaner is known, and its marker not before them.
+
+    A cleaner that takes a marker has taken its data before. So where data of the producer stands before the hole, and
+    no marker between them, the marker that is missing was not taken by a cleaner.
+    """
+    log = match.partition.log
+    if log.holes is not Holes.UNKNOWN or txn.data_epoch is None:
+        return None
+    for gap in log.missing():
+        for run in match.runs:
+            ends_after = run.ending is None or run.ending.offset > gap.last
+            if run.stretch_of(txn.data_epoch) is not None and run.first_offset < gap.first and ends_after:
+                return run
+    return None
 
 
 def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Standing | None:
@@ -87,18 +110,22 @@ def _of_data_of_another(match: Match, txn: RecordedTransaction, run: Run) -> Sta
 
     Under the old protocol an epoch has many transactions; which of them wrote data, sequences and times tell.
     """
-    owner = match.owner_of(run)
+    waiting = [each for each in match.listed if id(each) not in match.marked and each.data_epoch == txn.data_epoch]
+    owner = match.owner_of(run) or (waiting[-1] if waiting else None)
     if owner is None or owner is txn or txn.data_epoch is None or txn.completed_ms is None:
         return None
     standing = _by_sequence(match, txn)
     if standing is not None:
         return standing
     later = run.first_ms - txn.completed_ms
-    if later <= 0 or (run.ending is not None and run.first_ms > run.ending.timestamp_ms):
+    if later < 0 or (run.ending is not None and run.first_ms > run.ending.timestamp_ms):
         return None
-    return (
-        match.partition.began.standing(txn.joined_ms, txn.completed_ms) if later > CLOCKS_APART_MS else Standing.UNKNOWN
-    )
+    return _by_times(match, txn) if later > CLOCKS_APART_MS else Standing.UNKNOWN
+
+
+def _by_times(match: Match, txn: RecordedTransaction) -> Standing:
+    """Compare times: whether the log began after a transaction of which it holds neither data nor a marker."""
+    return match.partition.began.standing(txn.joined_ms, txn.prepared_ms, txn.completed_ms)
 
 
 def _by_sequence(match: Match, txn: RecordedTransaction) -> Standing | None:

@@ -1,8 +1,7 @@
-"""What else was written down of the same events: other copies, the index of aborted transactions, DEBUG logs."""
+"""What else was written down of the same events: other copies, DEBUG logs of brokers and clients."""
 
 from enum import IntEnum
 
-from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import ProducerState
 from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.statemachines.kernel import Machine
@@ -18,7 +17,6 @@ from zombieproof.traces.evidence import (
 )
 from zombieproof.traces.judging.folded import Folded
 from zombieproof.traces.judging.found import Found
-from zombieproof.traces.judging.histories.visibility import AbortedSpan
 from zombieproof.traces.verdict.circumstances import Circumstances, Harm, Shape
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import named
@@ -79,51 +77,6 @@ def _header(batch: LoggedBatch) -> tuple[int, int, int, int, bool, bool]:
         batch.base_sequence,
         batch.is_transactional,
         batch.is_control,
-    )
-
-
-def judge_aborted_index(folded: Folded, watch: Watch) -> list[Found]:
-    """The index of aborted transactions must be what the log says: by it alone consumers know what to skip.
-
-    The index of a broker that was killed may end early, so entries behind its last one are not missed; and the cleaner
-    takes data and markers of which entries are kept. What begins below the log's start is nobody's any more, though its
-    records and its entry may still be in the segment.
-    """
-    indexes: dict[TopicPartition, set[AbortedSpan]] = {}
-    for entry in folded.evidence.aborted_transactions:
-        span = AbortedSpan(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset)
-        indexes.setdefault((entry.topic, entry.partition), set()).add(span)
-    found = []
-    for place, entries in indexes.items():
-        visibility = folded.seen.get(place)
-        if visibility is None or not visibility.is_certain or visibility.log.compacted:
-            continue
-        end, start = max(span.last_offset for span in entries), visibility.log.start_offset
-        mine = {span for span in visibility.aborted if span.last_offset <= end and span.first_offset >= start}
-        theirs = {span for span in entries if span.first_offset >= start}
-        found += [Found(_misindexed(place, span, invents=False)) for span in sorted(mine - theirs)]
-        found += [Found(_misindexed(place, span, invents=True)) for span in sorted(theirs - mine)]
-    return found
-
-
-def _misindexed(place: TopicPartition, span: AbortedSpan, *, invents: bool) -> Fault:
-    fault = "has an entry of its own for" if invents else "has no entry for"
-    what = (
-        f"an aborted transaction of producer id {span.producer_id} at offsets {span.first_offset} to {span.last_offset}"
-    )
-    stable = f"(stable up to {span.last_stable_offset})"
-    message = f"the index of aborted transactions of {named(place)} {fault} {what} {stable}, and the log says otherwise"
-    shape = Shape.INDEX_INVENTS if invents else Shape.INDEX_LACKS
-    harm = Harm.LOST if invents else Harm.VISIBLE
-    return Fault(
-        "the_aborted_index_is_what_the_log_says",
-        message,
-        None,
-        span.producer_id,
-        None,
-        place,
-        span.last_offset,
-        circumstances=Circumstances(shape, harm, [(span.first_offset, span.last_offset)]),
     )
 
 

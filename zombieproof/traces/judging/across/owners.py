@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from zombieproof.traces.judging.across.matching import Match
+from zombieproof.traces.judging.across.matching import Match, Missed, may_be_missed
+from zombieproof.traces.judging.across.missing_markers import missing_marker
 from zombieproof.traces.judging.found import Found
 from zombieproof.traces.judging.histories.belonging import of_stranger, settled
 from zombieproof.traces.judging.histories.partition_history import Ending, Run, Stretch
@@ -12,8 +13,12 @@ from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import named
 
 
-def open_data(match: Match) -> Iterator[Found]:
-    """What is open at the end of the log must be what the coordinator has open, or is about to end."""
+def open_data(match: Match, reported: Collection[int]) -> Iterator[Found]:
+    """What is open at the end of the log must be what the coordinator has open, or is about to end.
+
+    If every transaction that may own it is complete, a marker is lost, whichever of them it belongs to; `reported` are
+    the runs (by identity) of which this is found already.
+    """
     run = match.partition.open_run(match.producer_id)
     if run is None or not run.records or run.interrupted or match.history.is_cut:
         return
@@ -21,10 +26,13 @@ def open_data(match: Match) -> Iterator[Found]:
     if log.torn_tail and not match.history.is_whole(run.producer_id, run.epoch):
         return
     waiting = [txn for txn in match.listed if id(txn) not in match.marked]
-    if not any(_may_own(txn, run, is_torn=log.torn_tail) for txn in waiting):
+    owners = [txn for txn in waiting if _may_own(txn, run, is_torn=log.torn_tail)]
+    if not owners:
         stays = f"the last stable offset stays at {run.first_offset}"
         says = f"it leaves a transaction open that nobody will ever end: {stays}"
         yield unowned(match, run, f"; nobody will ever end it: {stays}", says=says)
+    elif not log.torn_tail and id(run) not in reported and not any(map(may_be_missed, owners)):
+        yield from missing_marker(match, Missed(owners[-1], None, None), run)
 
 
 def _may_own(txn: RecordedTransaction, run: Run, *, is_torn: bool) -> bool:

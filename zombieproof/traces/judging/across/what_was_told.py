@@ -82,10 +82,10 @@ class _Judge:
         if history is None or record not in application.told_ms:
             return False
         began, told_ms = history.began, application.told_ms[record]
-        if not began.is_after(told_ms, 0 if began.is_recorded else CLOCKS_APART_MS):
+        if not (began.may_be_after(told_ms) if began.is_recorded else began.is_after(told_ms, CLOCKS_APART_MS)):
             return False
         outside = self.outside.setdefault(record[0], Outside())
-        noted = outside.earlier if began.is_recorded else outside.unknown
+        noted = outside.earlier if began.is_recorded and began.is_after(told_ms) else outside.unknown
         noted[record] = f"application {application.client!r} was told of offset {record[1]}"
         return True
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import ClientFact, Evidence, PartitionLog, Phase
+from zombieproof.traces.evidence import ClientFact, Evidence, Holes, PartitionLog, Phase
 from zombieproof.traces.judging.folded import Outside
 from zombieproof.traces.judging.gathering.coordinator_partitions import home_of, number_of_partitions
 from zombieproof.traces.judging.histories.client_history import ApplicationTransaction
@@ -39,6 +39,7 @@ def not_judged(
     gaps += _of_unknown_logs({place: noted for place, noted in outside.items() if not _is_empty(evidence, place)})
     for log in evidence.partition_logs().values():
         gaps += _unreadable(log)
+        gaps += _holes(log)
         gaps += _hidden(log, partitions, evidence)
     gaps.sort(key=lambda gap: (gap.name, NONE if gap.first_offset is None else gap.first_offset))
     return gaps
@@ -284,6 +285,22 @@ def _unreadable(log: PartitionLog) -> Iterator[NotJudged]:
             last = batch.base_offset - 1 if batch.base_offset > expected else None
             yield _part(log, min(expected, batch.base_offset), last, "something that cannot be read stands there")
         expected = batch.last_offset + 1
+
+
+def _holes(log: PartitionLog) -> Iterator[NotJudged]:
+    """Offsets that are missing inside a log of which no cleaner is known."""
+    for gap in log.missing() if log.holes is not Holes.CLEANER else ():
+        name, where = named(log.topic_partition), span(gap.first, gap.last)
+        which = "is" if gap.first == gap.last else "are"
+        yield NotJudged(
+            name=name,
+            gap=Gap.UNREADABLE,
+            first_offset=gap.first,
+            last_offset=gap.last,
+            why=f"{where} {which} missing between batches that are there, and {log.holes_why}",
+            fetch=f"another copy of {name} with what is at {where}; if the topic is compacted, the file "
+            f"cleaner-offset-checkpoint beside the partition, or {METADATA}, which has its cleanup.policy",
+        )
 
 
 def _part(log: PartitionLog, first: int, last: int | None, why: str) -> NotJudged:

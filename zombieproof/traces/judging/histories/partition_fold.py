@@ -3,7 +3,7 @@
 Each batch must be one that a leader, with what the log before it told, would have appended. What the log cannot show is
 left open: every verification is taken to have succeeded, refused requests left no trace, and a leader that forgot a
 producer (expiry, reference §3.7) is no excuse, because the promises are about the history. Behind missing offsets
-(compaction, retention, damage) the sequence of a producer that was there before is not judged.
+(compaction, retention, damage) the sequence of a producer that was there before is not judged, unless they are lost.
 """
 
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ class _Fold:
 
     def step(self, batch: LoggedBatch) -> None:
         """Fold one batch."""
-        if batch.base_offset > self.expected:
+        if batch.base_offset > self.expected and not self.log.has_lost_batches:
             self.gap_at = batch.base_offset
         if batch.base_offset in self.log.damaged_at:
             self.gap_at = batch.base_offset

@@ -60,6 +60,17 @@ class AbortedSpan(NamedTuple):
     last_stable_offset: int
 
 
+class AbortMarker(NamedTuple):
+    """An ABORT marker as a broker sees it that folds the log from its start offset.
+
+    `span.first_offset` is -1 where it ends no data. `previous` is the offset of the marker of the same producer id
+    before it, -1 where there is none.
+    """
+
+    span: AbortedSpan
+    previous: int
+
+
 class OpenTransaction(NamedTuple):
     """A transaction on the partition that has no marker."""
 
@@ -152,7 +163,7 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
     hidden = bool(log.unsound) or log.torn_tail or bool(log.damaged_at)
     if log.cleared is not None:
         return _of_cleared(log, log.cleared, is_certain=not hidden)
-    fold = _Fold(rules or Rules())
+    fold, aborted = _Fold(rules or Rules()), list[AbortedSpan]()
     for batches in in_steps(log.batches, watch):
         for batch in batches:
             if batch.producer_id < 0:
@@ -160,7 +171,9 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
             if not batch.is_control:
                 fold.data(batch)
             elif batch.marker is not None:
-                fold.marker(batch, batch.marker)
+                span = fold.marker(batch, batch.marker)
+                if span is not None and span.first_offset != NONE:
+                    aborted.append(span)
             elif batch.count and batch.records is None:
                 hidden = True
     unstable = first_unstable_offset(list(fold.entries.values()))
@@ -168,7 +181,7 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
         log=log,
         high_watermark=log.end_offset,
         last_stable_offset=_stable(log, unstable),
-        aborted=fold.aborted,
+        aborted=aborted,
         open_transactions=fold.open_transactions(),
         is_certain=not hidden,
     )
@@ -183,6 +196,22 @@ def producers_of(log: PartitionLog, rules: Rules | None = None) -> dict[int, Pro
         elif batch.producer_id >= 0 and batch.marker is not None:
             fold.marker(batch, batch.marker)
     return fold.entries
+
+
+def abort_markers(log: PartitionLog, rules: Rules | None = None) -> Iterator[AbortMarker]:
+    """The ABORT markers of a log, folded from the first batch that reaches its start offset."""
+    fold = _Fold(rules or Rules())
+    previous: dict[int, int] = {}
+    for batch in log.batches:
+        if batch.producer_id < 0 or batch.last_offset < log.start_offset:
+            continue
+        if not batch.is_control:
+            fold.data(batch)
+        elif batch.marker is not None:
+            span = fold.marker(batch, batch.marker)
+            if span is not None:
+                yield AbortMarker(span, previous.get(batch.producer_id, NONE))
+            previous[batch.producer_id] = batch.base_offset
 
 
 def _stable(log: PartitionLog, unstable: int) -> int:
@@ -207,7 +236,6 @@ class _Fold:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self.entries: dict[int, ProducerEntry] = {}
-        self.aborted: list[AbortedSpan] = []
 
     def _entry(self, batch: LoggedBatch) -> ProducerEntry:
         return self.entries.setdefault(batch.producer_id, ProducerEntry())
@@ -227,17 +255,18 @@ class _Fold:
         state = PARTITION_LEADER.target(entry.state, verdict.event, f"producer id {batch.producer_id}")
         evolve_append(entry, incoming, batch.base_offset, batch.last_offset, state, self._rules)
 
-    def marker(self, batch: LoggedBatch, marker: LoggedMarker) -> None:
+    def marker(self, batch: LoggedBatch, marker: LoggedMarker) -> AbortedSpan | None:
+        """Take a marker in; return what an ABORT marker ended, from offset -1 on if it ended no data."""
         entry = self._entry(batch)
         incoming = _Marker(batch.producer_id, batch.producer_epoch, marker.commit, marker.coordinator_epoch)
         verdict = decide_marker(entry, incoming, Origin.REPLICATION, self._rules)
         state = PARTITION_LEADER.target(entry.state, verdict.event, f"producer id {batch.producer_id}")
         first = evolve_marker(entry, incoming, verdict.event, state)
-        if first == NONE or marker.commit:
-            return
+        if marker.commit:
+            return None
         others = [other for other in self.entries.values() if other is not entry]
         stable = last_stable_offset_at_abort(batch.base_offset, first_unstable_offset(others))
-        self.aborted.append(AbortedSpan(batch.producer_id, first, batch.base_offset, stable))
+        return AbortedSpan(batch.producer_id, first, batch.base_offset, stable)
 
     def open_transactions(self) -> list[OpenTransaction]:
         """What is open at the end, by first offset."""
