@@ -5,16 +5,15 @@ the id would stay locked. A partition that has records of a newer epoch of the p
 the older state was completed there, so that no marker is due.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from zombieproof.broker.coordinator.store import last_values
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.segment import LOG
 from zombieproof.formats.batches import Batch, Record, TransactionValue
-from zombieproof.formats.encoding import read_batches
 from zombieproof.formats.segments import PartKind, parts_of
-from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
 
 Epochs = Mapping[int, Mapping[TopicPartition, int]]
@@ -42,13 +41,8 @@ def epochs_in(disk: Disk, folders: Iterable[tuple[TopicPartition, str]]) -> Epoc
     return found
 
 
-def continued(disk: Disk, folder: str, epochs: Epochs, base_offset: int) -> Batch | None:
-    """A batch of states at `base_offset` with which the ids of a log of states continue; None: none needs one.
-
-    Raises:
-        Undecodable: the log in `folder` has not been repaired.
-    """
-    batches = [batch for data in segments_of(disk, folder) for batch in read_batches(data, TRANSACTION_STATE)]
+def continued(batches: Sequence[Batch], epochs: Epochs, base_offset: int) -> Batch | None:
+    """A batch of states at `base_offset` with which the ids of a log of states continue; None: none needs one."""
     changed = {
         name: above
         for name, value in last_values(batches).items()

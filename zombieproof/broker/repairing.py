@@ -103,15 +103,30 @@ class Repairs:
 
     def _keep(self, path: str) -> None:
         """Move a file or folder out of the way, into the folder `kept`."""
-        number, kept = 0, f"{self.kept}/{path}"
-        while self.disk.exists(kept):  # A round before has moved one of this name.
-            number += 1
-            kept = f"{self.kept}/{path}.{number}"
-        self.disk.make_directory(kept.rpartition("/")[0])
-        self.disk.rename(path, kept)
-        self.disk.sync_directory(kept.rpartition("/")[0])
+        self.disk.rename(path, self._place_of(path))
+        self.disk.sync_directory(f"{self.kept}/{path}".rpartition("/")[0])
         self.disk.sync_directory(path.rpartition("/")[0])
+
+    def _keep_copy(self, path: str) -> None:
+        """Copy a file that another is about to replace, into the folder `kept`: a crash never finds it missing."""
+        place = self._place_of(path)
+        self.disk.write(place, 0, self.disk.read(path))
+        self.disk.sync(place)
+        self.disk.sync_directory(place.rpartition("/")[0])
+
+    def _place_of(self, path: str) -> str:
+        """A path in the folder `kept` that is free; the folders above it are on the disk."""
+        number, place = 0, f"{self.kept}/{path}"
+        while self.disk.exists(place):  # A round before has kept one of this name.
+            number += 1
+            place = f"{self.kept}/{path}.{number}"
+        folder = place.rpartition("/")[0]
+        self.disk.make_directory(folder)
+        while folder:
+            folder = folder.rpartition("/")[0]
+            self.disk.sync_directory(folder)
         self.set_aside.append(path)
+        return place
 
     # ---------------------------------------------------------------- logs
 
@@ -157,13 +172,12 @@ class Repairs:
         logs, partition = _logs_of(finding, found), _partition_of(finding)
         salvage = self._salvaged(finding, found)
         if partition[0] != TRANSACTION_STATE:
-            self._record(logs, partition, salvage.apply(self._keep))
+            self._record(logs, partition, salvage.apply(self._keep_copy))
             return
         data = [each for each in found.metadata.partitions if each[0] != TRANSACTION_STATE]
         folders = [(each, logs.folder_of(each)) for logs in found.logs.values() for each in data]
-        epochs, folder = epochs_in(self.disk, folders), logs.folder_of(partition)
-        state = salvage.apply(self._keep, lambda: continued(self.disk, folder, epochs, salvage.end_offset))
-        self._record(logs, partition, state)
+        states = continued(salvage.batches(TRANSACTION_STATE), epochs_in(self.disk, folders), salvage.end_offset)
+        self._record(logs, partition, salvage.apply(self._keep_copy, states))
 
     def _record(self, logs: LogDirectory, partition: TopicPartition, state: LogState) -> None:
         """Let the offsets of a log be recorded, in the form that the directory has."""
@@ -199,7 +213,7 @@ class Repairs:
             if sound := sound_replicas(partition, finding.node, found):
                 self._leave_to(found, partition, sound)
         if self.disk.exists(finding.path):
-            self._keep(finding.path)
+            self._keep_copy(finding.path)
         write_identity(self.disk, finding.path, entries_of(found.saved.cluster_id, finding.node))
         self.disk.sync_directory(finding.path)
 
@@ -232,7 +246,7 @@ class Repairs:
             self._recreate(finding, found)
         elif finding.path.endswith(LOG_STARTS):
             if self.disk.exists(finding.path):
-                self._keep(finding.path)
+                self._keep_copy(finding.path)
             logs = _logs_of(finding, found)
             starts = dict[TopicPartition, int]()
             for name, _ in partitions_in(self.disk, logs.path):
@@ -248,7 +262,7 @@ class Repairs:
     def _identify(self, finding: Finding, found: Inspection) -> None:
         if finding.node is None or found.saved is None:
             raise ValueError(f"{finding.path} is not the identity of a broker")
-        self._keep(finding.path)
+        self._keep_copy(finding.path)
         write_identity(self.disk, folder_of(finding.node), entries_of(found.saved.cluster_id, finding.node))
         self.disk.sync_directory(folder_of(finding.node))
 
@@ -256,7 +270,7 @@ class Repairs:
 
     def _restore_cluster(self, finding: Finding, found: Inspection) -> None:
         if self.disk.exists(FILE):
-            self._keep(FILE)
+            self._keep_copy(FILE)
         saved = read_cluster(self.disk, COPY).saved
         write_cluster(self.disk, saved if saved is not None else rebuilt_cluster(self.disk))
 

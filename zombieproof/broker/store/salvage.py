@@ -7,10 +7,11 @@ covered by its checksum: where both neighbours determine them, they are correcte
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.known_logs import (
+    IN_REPAIR,
     SEGMENTS,
     UNKNOWN,
     FolderState,
@@ -25,7 +26,7 @@ from zombieproof.broker.store.log_loader import Recorded
 from zombieproof.broker.store.segment import LOG, TRANSACTION_INDEX, file_name
 from zombieproof.broker.store.segment_states import SegmentStates
 from zombieproof.formats.batches import Batch
-from zombieproof.formats.encoding import write_batch
+from zombieproof.formats.encoding import read_batches, write_batch
 from zombieproof.formats.record_batch import HEADER, LEADER_EPOCH, LEADER_EPOCH_AT, OFFSET_AND_LENGTH
 from zombieproof.formats.segments import PartKind, parts_of
 from zombieproof.model.vocabulary import NONE
@@ -61,6 +62,7 @@ class Salvage:
     """The plan for one log.
 
     Attributes:
+        known: the record of the segments.
         lost: ranges of offsets, each as its first offset and the one after its last.
         end_offset: where the log continues.
     """
@@ -69,49 +71,47 @@ class Salvage:
     directory: str
     recorded: Recorded
     topic_id: str
+    known: FolderState = field(default_factory=FolderState)
     kept: list[_Kept] = field(default_factory=list)
     lost: list[tuple[int, int]] = field(default_factory=list)
     end_offset: int = 0
     start_offset: int = 0
 
-    def apply(self, set_aside: Callable[[str], None], added: Callable[[], Batch | None] = lambda: None) -> LogState:
-        """Write the kept batches; `set_aside` moves a file away before another takes its place.
+    def apply(self, keep: Callable[[str], None], added: Batch | None = None) -> LogState:
+        """Write the kept batches; `keep` copies a file that is about to be replaced or removed.
 
-        `added` gives the batch that is to follow them, at `end_offset`, when they are written.
+        A crash at any point leaves a log that the same repair continues. `added` follows the kept batches at
+        `end_offset`. It is written first: it was derived from a plan that an interrupted repair would not find again.
 
         Returns:
             The new record of the log.
         """
-        disk, known = self.disk, SegmentStates(self.disk, self.directory)
-        known.read()
-        entries, bases = dict[int, SegmentState](), [each.base_offset for each in self.kept]
-        for segment, next_offset in zip(self.kept, [*bases[1:], self.end_offset], strict=False):
-            path = f"{self.directory}/{file_name(segment.base_offset, LOG)}"
-            data = disk.read(path)
-            if not segment.is_whole:
-                data = b"".join(_written(data, batch) for batch in segment.batches)
-                set_aside(path)
-                replace_file(disk, path, data)
-            entries[segment.base_offset] = self._entry(segment, data, next_offset, known)
+        disk = self.disk
+        sequence = max(self.known.sequence, 0 if self.recorded.state is None else self.recorded.state.sequence) + 1
         tail = f"{self.directory}/{file_name(self.end_offset, LOG)}"
-        batch = added()
-        written = b"" if batch is None else write_batch(batch)
+        written = b"" if added is None else write_batch(added)
         if written or not disk.exists(tail):
-            # Before the record of the segments: until that is written, an interrupted repair starts over.
             replace_file(disk, tail, written)
-        entries.pop(self.end_offset, None)
-        for name in (LEADER_EPOCHS, SEGMENTS):
-            if disk.exists(f"{self.directory}/{name}"):
-                set_aside(f"{self.directory}/{name}")
-        sequence = max(known.state.sequence, 0 if self.recorded.state is None else self.recorded.state.sequence) + 1
-        state = FolderState(self.topic_id, self.number, sequence, entries)
-        replace_file(disk, f"{self.directory}/{SEGMENTS}", write_folder_state(state))
+        self._write_entries(sequence, self._unfinished(), keep)
+        for segment in self.kept:
+            if not segment.is_whole:
+                path = f"{self.directory}/{file_name(segment.base_offset, LOG)}"
+                data = self._bytes_of(segment)
+                keep(path)
+                replace_file(disk, path, data)
+        epochs = f"{self.directory}/{LEADER_EPOCHS}"
+        if disk.exists(epochs):
+            keep(epochs)
+            disk.remove(epochs)
         disk.sync_directory(self.directory)
+        entries = {segment.base_offset: self._entry(segment, behind) for segment, behind in self._with_ends()}
+        entries.pop(self.end_offset, None)
+        self._write_entries(sequence, FolderState(self.topic_id, self.number, sequence, entries))
         before = self.recorded.state or LogState(self.topic_id, 0, 0)
         return LogState(
             self.topic_id,
             self.start_offset,
-            self.end_offset if batch is None else batch.last_offset + 1,
+            self.end_offset if added is None else added.last_offset + 1,
             before.producer_id,
             before.coordinator_epoch,
             last_base=self.end_offset,
@@ -126,9 +126,49 @@ class Salvage:
         number = self.directory.rpartition("-")[2]
         return int(number) if number.isdecimal() else NONE
 
-    def _entry(self, segment: _Kept, data: bytes, next_offset: int, known: SegmentStates) -> SegmentState:
+    def batches(self, topic: str) -> list[Batch]:
+        """The kept batches.
+
+        Raises:
+            Undecodable: a record in them cannot be read.
+        """
+        return [batch for segment in self.kept for batch in read_batches(self._bytes_of(segment), topic)]
+
+    def _bytes_of(self, segment: _Kept) -> bytes:
+        """The content of a segment as it will be."""
+        data = self.disk.read(f"{self.directory}/{file_name(segment.base_offset, LOG)}")
+        return data if segment.is_whole else b"".join(_written(data, batch) for batch in segment.batches)
+
+    def _with_ends(self) -> Iterator[tuple[_Kept, int]]:
+        """The segments, each with the offset at which the next one begins."""
+        return zip(self.kept, [*(each.base_offset for each in self.kept[1:]), self.end_offset], strict=False)
+
+    def _unfinished(self) -> FolderState:
+        """The record while segments are replaced: what is replaced later is in the log no longer than what was there.
+
+        A start refuses such a segment. Another repair keeps its sound batches, whether they are the old or the new
+        ones: without this it would take the new ones for those of another log.
+        """
+        entries = dict(self.known.segments)
+        for segment, behind in self._with_ends():
+            if not segment.is_whole and segment.batches:
+                was = entries.get(segment.base_offset)
+                end = segment.batches[-1].end_offset
+                begun = SegmentState(segment.base_offset, end, behind, IN_REPAIR, 0, 0, 0, NONE, NONE)
+                entries[segment.base_offset] = begun if was is None else was._replace(size=IN_REPAIR)
+        return replace(self.known, topic_id=self.topic_id, number=self.number, segments=entries)
+
+    def _write_entries(self, sequence: int, state: FolderState, keep: Callable[[str], None] | None = None) -> None:
+        path = f"{self.directory}/{SEGMENTS}"
+        if keep is not None and self.disk.exists(path):
+            keep(path)
+        replace_file(self.disk, path, write_folder_state(replace(state, sequence=sequence)))
+        self.disk.sync_directory(self.directory)
+
+    def _entry(self, segment: _Kept, next_offset: int) -> SegmentState:
+        data = self.disk.read(f"{self.directory}/{file_name(segment.base_offset, LOG)}")
         last = len(data) - segment.batches[-1].size if segment.batches else 0
-        was = known.state.segments.get(segment.base_offset)
+        was = self.known.segments.get(segment.base_offset)
         # An undamaged list of aborted transactions knows more than the batches that are left.
         path = f"{self.directory}/{file_name(segment.base_offset, TRANSACTION_INDEX)}"
         is_listed = was is not None and self.disk.exists(path) and checksum(self.disk.read(path)) == was[-1]
@@ -153,6 +193,7 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
     bases = sorted(int(name.removesuffix(LOG)) for name in names)
     states = SegmentStates(disk, directory)
     states.read(0 if recorded.state is None else recorded.state.sequence)
+    found.known = states.state
     start = recorded.start_offset if recorded.start_offset is not None else (bases[0] if bases else 0)
     expected = start
     for base, known in states.state.segments.items():
@@ -164,7 +205,9 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
         if _is_foreign(data, base, was, recorded.state):
             segment, holes = _Kept(base, [], is_whole=not data), [(base, base)]
         else:
-            segment, holes = _sound_batches(data, base, behind, recorded)
+            is_replaced = was is not None and was.size == IN_REPAIR
+            known = recorded._replace(state=None) if is_replaced else recorded  # Its bytes are not the recorded ones.
+            segment, holes = _sound_batches(data, base, behind, known)
         found.kept.append(segment)
         first = segment.batches[0].base_offset if segment.batches else None
         if base > expected and not (is_compacted and base in states.state.segments and not holes):
@@ -187,9 +230,12 @@ def _is_foreign(data: bytes, base: int, was: SegmentState | None, state: LogStat
     """Whether neither the first nor the last batch is the one that is recorded: then none belongs to this log."""
     first = checksum(data[: HEADER.size]) if data else 0
     if was is not None:
+        if was.size == IN_REPAIR:
+            return False
         last = checksum(data[was.last_position : was.last_position + HEADER.size])
         return bool(data) and first != was.first_checksum and last != was.last_checksum
-    return state is not None and state.last_base == base and first != state.first_checksum and _is_sound(data)
+    is_known = state is not None and state.last_base == base < state.end_offset
+    return state is not None and is_known and first != state.first_checksum and _is_sound(data)
 
 
 def _is_sound(data: bytes) -> bool:

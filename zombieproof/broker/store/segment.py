@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.known_logs import UNKNOWN, SegmentState, checksum
+from zombieproof.broker.store.known_logs import IN_REPAIR, UNKNOWN, SegmentState, checksum
 from zombieproof.broker.store.segment_indexes import INDEX, TIME_INDEX, SegmentIndexes
 from zombieproof.formats.batches import Batch, DataHeader, TransactionValue
 from zombieproof.formats.encoding import read_batch, view_batch
@@ -318,6 +318,8 @@ class Segment:
 
     def contradicts(self, known: SegmentState, *, is_last: bool) -> str | None:
         """Why its file is not the one of which this is recorded; None: it is. The last segment may be longer."""
+        if known.size == IN_REPAIR:
+            return "a repair of it was interrupted"
         size = self._disk.size(self.path(LOG))
         first = self._disk.read(self.path(LOG), 0, HEADER.size)
         if known.size and size and checksum(first) != known.first_checksum:
