@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4, uuid5
 
 from zombieproof.broker.cluster.metadata import NOBODY, TOPIC_IDS
-from zombieproof.broker.continued_ids import continued, epochs_in
+from zombieproof.broker.continued_ids import Continued, continued, hanging, read_data, read_producer_ids
 from zombieproof.broker.inspection import (
     BROKER,
     Inspection,
@@ -82,7 +82,8 @@ class Repairs:
             if not due or due[0].finding.repair is Repair.NONE:
                 break
             repaired = set[object]()
-            for each in due:
+            # Which ids continue how, the data logs say: those are repaired before the logs of states.
+            for each in sorted(due, key=lambda one: _is_of_states(one.finding)):
                 subject = each.finding.partition or each.finding.path, each.finding.node
                 if subject not in repaired:
                     self._repair(each.finding, found)
@@ -160,13 +161,21 @@ class Repairs:
         count = sum(end - first for first, end in lost)
         text = f"{count} offsets: {ranges}"
         about = {
-            TRANSACTION_STATE: (
-                "states of transactional ids, which are as they were before these, with the newest epochs in the data: "
-                "records of a transaction that was open may be committed or aborted with another one of its id"
-            ),
-            CONSUMER_OFFSETS: "offsets of groups, which are as they were before these",
+            TRANSACTION_STATE: lambda: self._continued(finding, found).text,
+            CONSUMER_OFFSETS: lambda: "offsets of groups, which are as they were before these",
         }
-        return f"{text} ({about.get(_partition_of(finding)[0], 'records, or ends of transactions')})"
+        return f"{text} ({about.get(_partition_of(finding)[0], lambda: 'records, or ends of transactions')()})"
+
+    def _continued(self, finding: Finding, found: Inspection) -> Continued:
+        """How the ids of a damaged log of states continue."""
+        salvage = self._salvaged(finding, found)
+        folders = dict[TopicPartition, list[str]]()
+        for each, known in found.metadata.partitions.items():
+            folders[each] = [found.logs[node].folder_of(each) for node in known.replicas if node in found.logs]
+        data = read_data(self.disk, {each: paths for each, paths in folders.items() if each[0] != TRANSACTION_STATE})
+        states = (path for each, paths in folders.items() if each[0] == TRANSACTION_STATE for path in paths)
+        result = continued(salvage.batches(TRANSACTION_STATE), salvage.lost, data, salvage.end_offset)
+        return result._replace(text=result.text + hanging(data, read_producer_ids(self.disk, states)))
 
     def _salvage(self, finding: Finding, found: Inspection) -> None:
         logs, partition = _logs_of(finding, found), _partition_of(finding)
@@ -174,9 +183,7 @@ class Repairs:
         if partition[0] != TRANSACTION_STATE:
             self._record(logs, partition, salvage.apply(self._keep_copy))
             return
-        data = [each for each in found.metadata.partitions if each[0] != TRANSACTION_STATE]
-        folders = [(each, logs.folder_of(each)) for logs in found.logs.values() for each in data]
-        states = continued(salvage.batches(TRANSACTION_STATE), epochs_in(self.disk, folders), salvage.end_offset)
+        states = self._continued(finding, found).batch
         self._record(logs, partition, salvage.apply(self._keep_copy, states))
 
     def _record(self, logs: LogDirectory, partition: TopicPartition, state: LogState) -> None:
@@ -310,6 +317,10 @@ def _logs_of(finding: Finding, found: Inspection) -> LogDirectory:
     if finding.node is None:
         raise ValueError(f"{finding.path} is in the folder of no broker")
     return found.logs[finding.node]
+
+
+def _is_of_states(finding: Finding) -> bool:
+    return finding.partition is not None and finding.partition[0] == TRANSACTION_STATE
 
 
 def _partition_of(finding: Finding) -> TopicPartition:
