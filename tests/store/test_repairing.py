@@ -143,3 +143,70 @@ def test_the_next_start_refuses_a_segment_that_a_repair_has_begun_to_replace() -
     due = (each for disk, _ in survivors(damaged, Fate.KEPT) for each in Repairs(disk, "kept again").plan()[1])
     faults = {each.finding.fault for each in due}
     assert "a repair of it was interrupted" in faults, faults
+
+
+# ---------------------------------------------------------------- leader epochs
+
+
+@cache
+def of_three_epochs() -> FaultDisk:
+    """A directory of a cluster that was started three times; its log t-0 has segments of one and of many batches."""
+    disk = FaultDisk()
+    stage = Stage(disk, Notebook(), 0)
+    for start in range(3):
+        client = stage.client(None)
+        for number in range(12):
+            client.send(T0, f"{start} {number}")
+        client.send(T0, 1_600 * "long")
+        if start < 2:
+            stage.restart()
+    stage.embedded.close()
+    disk.close()
+    return disk
+
+
+def with_all_records(disk: FaultDisk) -> None:
+    """Nothing is changed."""
+
+
+def without_records(disk: FaultDisk) -> None:
+    disk.remove(f"{FOLDER}/segment-checkpoint")
+    disk.remove("broker-1/log-state-checkpoint")
+
+
+def without_checkpoint(disk: FaultDisk) -> None:
+    disk.remove(f"{FOLDER}/leader-epoch-checkpoint")
+
+
+def with_batches_alone(disk: FaultDisk) -> None:
+    without_records(disk)
+    without_checkpoint(disk)
+
+
+@pytest.mark.parametrize("bit", [7, 24, 25], ids=["negative", "one off", "two off"])
+@pytest.mark.parametrize("prepare", [with_all_records, without_records, without_checkpoint, with_batches_alone])
+def test_a_leader_epoch_that_is_damaged_is_corrected(prepare: Callable[[FaultDisk], object], bit: int) -> None:
+    original, tried = sound_batches(of_three_epochs(), FOLDER), 0
+    for segment, path in enumerate(paths := logs(of_three_epochs(), FOLDER)):
+        starts = [*boundaries(of_three_epochs().read(path))]
+        for number in sorted({0, 1, len(starts) // 2, len(starts) - 1} & {*range(len(starts))}):
+            is_recorded = prepare in (with_all_records, without_checkpoint)
+            if not is_recorded and bit != 7 and not 0 < number < len(starts) - 1:
+                continue  # At a change of epochs, batches that are not recorded do not tell which one is right.
+            disk = of_three_epochs().copy()
+            prepare(disk)
+            disk.damage(path, 8 * (starts[number] + 12) + bit)
+            repaired = Repairs(disk, "kept").apply()
+            faults = [each.finding.fault for each in repaired]
+            assert len(faults) == 1 or (faults and not is_recorded), (segment, number, faults)
+            assert Repairs(disk, "kept").plan()[1] == [], (segment, number)
+            assert sound_batches(disk, FOLDER) == original, (segment, number)
+            tried += 1
+    assert tried >= len(paths)
+
+
+def test_a_fault_that_a_repair_does_not_help_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = stopped(is_clean=True).copy()
+    in_batch(disk, 0, 0)
+    monkeypatch.setattr(Repairs, "_salvage", lambda *_: None)
+    assert len(Repairs(disk, "kept").apply()) == 1

@@ -73,7 +73,7 @@ class Repairs:
         Raises:
             OSError: the disk has failed.
         """
-        done = list[Repaired]()
+        done, tried = list[Repaired](), set[Finding]()
         for _ in range(MOST_ROUNDS):
             found, due = self.plan()
             if found.interrupted:
@@ -81,14 +81,19 @@ class Repairs:
                 found, due = self.plan()
             if not due or due[0].finding.repair is Repair.NONE:
                 break
-            repaired = set[object]()
             # Which ids continue how, the data logs say: those are repaired before the logs of states.
-            for each in sorted(due, key=lambda one: _is_of_states(one.finding)):
+            due.sort(key=lambda one: _is_of_states(one.finding))
+            repaired = set[object]()
+            for each in due:
                 subject = each.finding.partition or each.finding.path, each.finding.node
-                if subject not in repaired:
+                if subject not in repaired and each.finding not in tried:
                     self._repair(each.finding, found)
                     repaired.add(subject)
-                done.append(each)
+                    tried.add(each.finding)
+                if each.finding not in (known.finding for known in done):
+                    done.append(each)
+            if not repaired:
+                break  # What is left is what a repair has not helped.
         return done
 
     def _repair(self, finding: Finding, found: Inspection) -> None:

@@ -3,10 +3,13 @@
 Theory of operation: a plan is made without writing (`plan`); it lists the offsets that are lost. `Salvage.apply`
 rewrites the segments that contain other bytes, records the segments that are left, and lets the log continue after
 the last offset that was ever given, so that no offset is given twice. Base offset and leader epoch of a batch are not
-covered by its checksum: where both neighbours determine them, they are corrected. The next start rebuilds indexes.
+covered by its checksum. Base offsets are corrected where both neighbours determine them; leader epochs as the record
+and the checkpoint of them say, or else so that they never fall. The next start rebuilds indexes.
 """
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from zombieproof.broker.store.disk import Disk
@@ -24,9 +27,11 @@ from zombieproof.broker.store.known_logs import (
 from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS
 from zombieproof.broker.store.log_loader import Recorded
 from zombieproof.broker.store.segment import LOG, TRANSACTION_INDEX, file_name
-from zombieproof.broker.store.segment_states import SegmentStates
+from zombieproof.broker.store.segment_states import Epochs, SegmentStates
 from zombieproof.formats.batches import Batch
+from zombieproof.formats.checkpoints import read_leader_epochs
 from zombieproof.formats.encoding import read_batches, write_batch
+from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.record_batch import HEADER, LEADER_EPOCH, LEADER_EPOCH_AT, OFFSET_AND_LENGTH
 from zombieproof.formats.segments import PartKind, parts_of
 from zombieproof.model.vocabulary import NONE
@@ -194,6 +199,7 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
     states = SegmentStates(disk, directory)
     states.read(0 if recorded.state is None else recorded.state.sequence)
     found.known = states.state
+    epochs = _known_epochs(disk, directory, states.state)
     start = recorded.start_offset if recorded.start_offset is not None else (bases[0] if bases else 0)
     expected = start
     for base, known in states.state.segments.items():
@@ -202,7 +208,7 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
     for base, behind in zip(bases, [*bases, None][1:], strict=True):
         was = states.state.segments.get(base)
         data = disk.read(f"{directory}/{file_name(base, LOG)}")
-        if _is_foreign(data, base, was, recorded.state):
+        if _is_foreign(data, base, was, recorded.state, epochs):
             segment, holes = _Kept(base, [], is_whole=not data), [(base, base)]
         else:
             is_replaced = was is not None and was.size == IN_REPAIR
@@ -218,6 +224,7 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
             found.lost.append((end, was.end_offset))
             end = was.end_offset
         expected = max(expected, end if was is None else max(end, was.next_offset), first or 0)
+    _correct_epochs(found.kept, epochs, states.state)
     found.end_offset = max(expected, recorded.synced_offset)
     if recorded.synced_offset > expected:
         found.lost.append((expected, recorded.synced_offset))
@@ -226,16 +233,35 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
     return found
 
 
-def _is_foreign(data: bytes, base: int, was: SegmentState | None, state: LogState | None) -> bool:
+def _is_foreign(data: bytes, base: int, was: SegmentState | None, state: LogState | None, epochs: Epochs) -> bool:
     """Whether neither the first nor the last batch is the one that is recorded: then none belongs to this log."""
-    first = checksum(data[: HEADER.size]) if data else 0
     if was is not None:
-        if was.size == IN_REPAIR:
+        if was.size == IN_REPAIR or not data:
             return False
-        last = checksum(data[was.last_position : was.last_position + HEADER.size])
-        return bool(data) and first != was.first_checksum and last != was.last_checksum
-    is_known = state is not None and state.last_base == base < state.end_offset
-    return state is not None and is_known and first != state.first_checksum and _is_sound(data)
+        last = data[was.last_position : was.last_position + HEADER.size]
+        is_first = _is_recorded(data[: HEADER.size], was.first_checksum, base, epochs)
+        return not is_first and not _is_recorded(last, was.last_checksum, base, epochs)
+    if state is None or not state.last_base == base < state.end_offset:
+        return False
+    return not _is_recorded(data[: HEADER.size], state.first_checksum, base, epochs) and _is_sound(data)
+
+
+def _is_recorded(header: bytes, recorded: int, base: int, epochs: Epochs) -> bool:
+    """Whether a header has this checksum, but for a base offset or a leader epoch that is damaged."""
+    if checksum(header) == recorded:
+        return True
+    if len(header) < HEADER.size:
+        return False
+    at, length = OFFSET_AND_LENGTH.unpack_from(header)
+    (epoch,) = LEADER_EPOCH.unpack_from(header, LEADER_EPOCH_AT)
+    for offset in (at, base):
+        for each in {epoch, *(known for known, _ in epochs)}:
+            changed = bytearray(header)
+            OFFSET_AND_LENGTH.pack_into(changed, 0, offset, length)
+            LEADER_EPOCH.pack_into(changed, LEADER_EPOCH_AT, each)
+            if checksum(bytes(changed)) == recorded:
+                return True
+    return False
 
 
 def _is_sound(data: bytes) -> bool:
@@ -279,18 +305,62 @@ def _sound_batches(
 
 
 def _correct(batches: list[_Batch], base: int, behind: int) -> None:
-    """Correct base offsets and leader epochs that their neighbours determine."""
+    """Correct base offsets that their neighbours determine."""
     for place, batch in enumerate(batches):
         end = batches[place - 1].end_offset if place else base
         follows = batches[place + 1].base_offset if place + 1 < len(batches) else behind
         if batch.base_offset != end and follows == end + batch.delta + 1:
             batch.base_offset, batch.is_corrected = end, True
-        before = batches[place - 1].leader_epoch if place else None
-        after = batches[place + 1].leader_epoch if place + 1 < len(batches) else None
-        is_low = before is not None and batch.leader_epoch < before
-        is_high = after is not None and batch.leader_epoch > after and (before is None or before <= after)
-        if is_low or is_high:
-            batch.leader_epoch, batch.is_corrected = before if before is not None else after or 0, True
+
+
+def _known_epochs(disk: Disk, directory: str, known: FolderState) -> Epochs:
+    """The leader epochs that are recorded, and those that the checkpoint adds: it goes on where the record ends."""
+    path, read = f"{directory}/{LEADER_EPOCHS}", tuple[tuple[int, int], ...]()
+    if disk.exists(path):
+        with suppress(Undecodable):
+            read = tuple(read_leader_epochs(disk.read(path)))
+    return read if read[: len(known.leader_epochs)] == known.leader_epochs else known.leader_epochs
+
+
+def _correct_epochs(kept: list[_Kept], epochs: Epochs, known: FolderState) -> None:
+    """Correct leader epochs: those of batches that were recorded are known, and none is lower than the one before."""
+    recorded_end = max((each.next_offset for each in known.segments.values()), default=0) if known.leader_epochs else 0
+    limit = recorded_end if epochs == known.leader_epochs else 1 << 63
+    batches = [batch for segment in kept for batch in segment.batches]
+    rising = [batches[place] for place in _rising([batch.leader_epoch for batch in batches])]
+    if not known.leader_epochs and any(_epoch_at(epochs, each.base_offset) != each.leader_epoch for each in rising):
+        limit = 0  # Nothing else is recorded, and most batches contradict the checkpoint.
+    meant = [
+        _epoch_at(epochs, batch.base_offset) if batch.base_offset < limit else batch.leader_epoch for batch in batches
+    ]
+    fits = _rising(meant)
+    last, in_order = meant[fits[0]] if fits else NONE, set(fits)
+    for place, batch in enumerate(batches):
+        last = meant[place] if place in in_order else last
+        if batch.leader_epoch != last:
+            batch.leader_epoch, batch.is_corrected = last, True
+    for segment in kept:
+        segment.is_whole = segment.is_whole and not any(batch.is_corrected for batch in segment.batches)
+
+
+def _epoch_at(epochs: Epochs, offset: int) -> int:
+    return next((epoch for epoch, start in reversed(epochs) if start <= offset), NONE)
+
+
+def _rising(numbers: Sequence[int]) -> list[int]:
+    """The places of the most numbers that do not fall, one behind the other; none of them is below -1."""
+    ends, places, before = list[int](), list[int](), dict[int, int]()
+    for place, number in enumerate(numbers):
+        if number < NONE:
+            continue
+        length = bisect_right(ends, number)
+        if length:
+            before[place] = places[length - 1]
+        ends[length : length + 1], places[length : length + 1] = [number], [place]
+    found = places[-1:]
+    while found and found[-1] in before:
+        found.append(before[found[-1]])
+    return found[::-1]
 
 
 def _written(data: bytes, batch: _Batch) -> bytes:

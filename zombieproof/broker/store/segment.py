@@ -406,6 +406,9 @@ class Segment:
                 if first != expected and (first < expected or not has_gaps):
                     fault = f"a batch at offset {first} where {expected} is due"
                     break
+                if header.leader_epoch < NONE:
+                    fault = f"a batch of leader epoch {header.leader_epoch} at offset {first}"
+                    break
                 if end - self.base_offset > MOST_OFFSETS:
                     fault = f"a batch at offset {first} in a segment that begins at {self.base_offset}"
                     break
