@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.known_logs import SNAPSHOT
-from zombieproof.broker.store.segment import LOG
+from zombieproof.broker.store.segment import base_of
 from zombieproof.formats.batches import Batch, Record, TransactionValue
 from zombieproof.formats.encoding import read_batch
 from zombieproof.formats.faults import Undecodable
@@ -99,8 +99,9 @@ class Continued(NamedTuple):
 def segments_of(disk: Disk, folder: str) -> Iterator[tuple[int, bytes]]:
     """The segments in a folder, in order: base offset and bytes."""
     for name in sorted(disk.listed(folder)):
-        if name.endswith(LOG) and name[:20].isdecimal():
-            yield int(name[:20]), disk.read(f"{folder}/{name}")
+        base = base_of(name)
+        if base is not None:
+            yield base, disk.read(f"{folder}/{name}")
 
 
 def read_data(disk: Disk, logs: Mapping[TopicPartition, Iterable[str]]) -> DataLogs:

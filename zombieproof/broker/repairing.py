@@ -30,13 +30,13 @@ from zombieproof.broker.store.cluster_file import (
     read_cluster,
     write_cluster,
 )
-from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.disk import Disk, Kind
 from zombieproof.broker.store.findings import UNREADABLE, Finding, Repair
 from zombieproof.broker.store.known_logs import LOG_STATES, LogState, replace_file, write_log_states
 from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVERY_POINTS, LogDirectory
 from zombieproof.broker.store.log_directory import identify as write_identity
 from zombieproof.broker.store.salvage import Salvage, plan
-from zombieproof.broker.store.segment import LOG
+from zombieproof.broker.store.segment import LOG, SUFFIXES, base_of
 from zombieproof.broker.store.swapping import SWAP
 from zombieproof.formats.checkpoints import write_offsets
 from zombieproof.formats.identity import decoded, encoded, read_properties
@@ -85,7 +85,8 @@ class Repairs:
             due.sort(key=lambda one: _is_of_states(one.finding))
             repaired = set[object]()
             for each in due:
-                subject = each.finding.partition or each.finding.path, each.finding.node
+                is_alone = each.finding.repair is Repair.MOVE_AWAY or each.finding.partition is None
+                subject = each.finding.path if is_alone else each.finding.partition, each.finding.node
                 if subject not in repaired and each.finding not in tried:
                     self._repair(each.finding, found)
                     repaired.add(subject)
@@ -101,6 +102,7 @@ class Repairs:
             Repair.CLUSTER_FILE: self._restore_cluster,
             Repair.IDENTIFY: self._identify,
             Repair.SET_ASIDE: self._remove,
+            Repair.MOVE_AWAY: self._move_away,
             Repair.REFETCH: self._refetch,
             Repair.RECREATE: self._recreate,
             Repair.SALVAGE: self._salvage,
@@ -225,7 +227,7 @@ class Repairs:
             if sound := sound_replicas(partition, finding.node, found):
                 self._leave_to(found, partition, sound)
         if self.disk.exists(finding.path):
-            self._keep_copy(finding.path)
+            self._keep(finding.path)
         write_identity(self.disk, finding.path, entries_of(found.saved.cluster_id, finding.node))
         self.disk.sync_directory(finding.path)
 
@@ -262,14 +264,23 @@ class Repairs:
             logs = _logs_of(finding, found)
             starts = dict[TopicPartition, int]()
             for name, _ in partitions_in(self.disk, logs.path):
-                files = [each for each in self.disk.listed(f"{logs.path}/{name}") if each.endswith(LOG)]
+                listed = self.disk.listed(f"{logs.path}/{name}")
+                bases = [base for each in listed if (base := base_of(each)) is not None]
                 topic, _, number = name.rpartition("-")
-                if files:
-                    starts[topic, int(number)] = min(int(each.removesuffix(LOG)) for each in files)
+                if bases:
+                    starts[topic, int(number)] = min(bases)
             replace_file(self.disk, finding.path, write_offsets({each: at for each, at in starts.items() if at}))
             self.disk.sync_directory(logs.path)
         else:
             self._keep(finding.path)
+
+    def _move_away(self, finding: Finding, found: Inspection) -> None:
+        """Move a file or folder away that is not what its name says; of a segment, all its files."""
+        del found  # of no use here
+        stem = finding.path.removesuffix(LOG)
+        paths = {finding.path, *(stem + suffix for suffix in SUFFIXES if stem != finding.path)}
+        for path in sorted(each for each in paths if self.disk.exists(each)):
+            self._keep(path)
 
     def _identify(self, finding: Finding, found: Inspection) -> None:
         if finding.node is None or found.saved is None:
@@ -281,7 +292,9 @@ class Repairs:
     # ---------------------------------------------------------------- cluster.json
 
     def _restore_cluster(self, finding: Finding, found: Inspection) -> None:
-        if self.disk.exists(FILE):
+        if self.disk.kinds("").get(FILE, Kind.FILE) is not Kind.FILE:
+            self._keep(FILE)
+        elif self.disk.exists(FILE):
             self._keep_copy(FILE)
         saved = read_cluster(self.disk, COPY).saved
         write_cluster(self.disk, saved if saved is not None else rebuilt_cluster(self.disk))

@@ -41,6 +41,8 @@ class Repair(Enum):
     """Restore cluster.json from its copy, or rebuild it from the folders."""
     IDENTIFY = "identify"
     """Write whose folder it is again."""
+    MOVE_AWAY = "move away"
+    """Move a file or folder away that is not part of a log, or not what its name says."""
     SET_ASIDE = "set aside"
     """Move a folder or a file out of the data directory."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.disk import Disk, Kind
 from zombieproof.broker.store.known_logs import (
     IN_REPAIR,
     SEGMENTS,
@@ -26,7 +26,7 @@ from zombieproof.broker.store.known_logs import (
 )
 from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS
 from zombieproof.broker.store.log_loader import Recorded
-from zombieproof.broker.store.segment import LOG, TRANSACTION_INDEX, file_name
+from zombieproof.broker.store.segment import LOG, TRANSACTION_INDEX, base_of, file_name
 from zombieproof.broker.store.segment_states import Epochs, SegmentStates
 from zombieproof.formats.batches import Batch
 from zombieproof.formats.checkpoints import read_leader_epochs
@@ -194,8 +194,8 @@ class Salvage:
 def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_compacted: bool) -> Salvage:
     """Plan the salvage of the log in a folder."""
     found = Salvage(disk, directory, recorded, topic_id)
-    names = [name for name in disk.listed(directory) if name.endswith(LOG) and name[:20].isdecimal()]
-    bases = sorted(int(name.removesuffix(LOG)) for name in names)
+    names = (name for name, kind in disk.kinds(directory).items() if kind is Kind.FILE)
+    bases = sorted(base for name in names if (base := base_of(name)) is not None)
     states = SegmentStates(disk, directory)
     states.read(0 if recorded.state is None else recorded.state.sequence)
     found.known = states.state

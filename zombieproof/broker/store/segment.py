@@ -6,6 +6,7 @@ segment is sealed, or the log is closed: until then they are in memory, and what
 Source: ``LogSegment.java``; reference §7.3.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
@@ -36,12 +37,19 @@ READ_BYTES = 1 << 18
 LOG, TRANSACTION_INDEX = ".log", ".txnindex"
 MOST_OFFSETS = (1 << 31) - 1
 """How many offsets a segment can span: its indexes hold them as 4 bytes."""
+LOG_NAME = re.compile(r"[0-9]{20}\.log")
+LAST_OFFSET = (1 << 63) - 1
 SUFFIXES = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
 
 
 def file_name(offset: int, suffix: str) -> str:
     """The name of a file of a segment, or of a snapshot: its offset with 20 digits."""
     return f"{offset:020d}{suffix}"
+
+
+def base_of(name: str) -> int | None:
+    """The base offset in the name of a segment's log; None: it is another file."""
+    return int(name[:20]) if LOG_NAME.fullmatch(name) else None
 
 
 class Stretch(NamedTuple):
