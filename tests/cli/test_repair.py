@@ -91,7 +91,7 @@ def test_a_directory_in_use_is_not_repaired(directory: Path, capsys: pytest.Capt
     assert "another process uses it" in capsys.readouterr().err
 
 
-# ---------------------------------------------------------------- what is not what its name says
+# ---------------------------------------------------------------- wrong kinds of files, stray segments
 
 
 def instead(path: Path, make: Callable[[Path], object]) -> None:
@@ -168,12 +168,12 @@ MISTAKES: dict[str, tuple[Callable[[Path], object], str, list[str]]] = {
         "broker-1/t-0/99999999999999999999.log",
         ["the segment before it ends at offset 3", "move it away", "loses: nothing"],
     ),
-    "an empty segment far behind the end": (
+    "an empty segment far above the end": (
         lambda d: (d / "broker-1/t-0/00000000000000000500.log").write_bytes(b""),
         "broker-1/t-0/00000000000000000500.log",
         ["begins at offset 500", "the segment before it ends at offset 3", "loses: nothing"],
     ),
-    "a full segment far behind the end": (
+    "a full segment far above the end": (
         lambda d: shutil.copy(d / LOG, d / "broker-1/t-0/00000000000000000500.log"),
         "broker-1/t-0/00000000000000000500.log",
         ["begins at offset 500", "bytes in it"],

@@ -1,4 +1,4 @@
-"""A repair of a data directory: what an interrupted one leaves, and what one repair after another finds."""
+"""A repair of a data directory: it can be interrupted and run again, and corrects leader epochs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress

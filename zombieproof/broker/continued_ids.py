@@ -1,11 +1,11 @@
 """Transactional ids whose newest states a repair has lost: they continue as the data logs show.
 
 The data logs tell, for each producer id, its newest epoch, the partitions in which a transaction of it is open, and
-how earlier ones ended. A state that may be outdated is replaced so that the coordinator ends exactly what is open:
+how earlier ones ended. A state that may be outdated is replaced so that the coordinator ends exactly the open transactions:
 
-- What is open in epoch N belongs to a decided transaction if a marker of epoch N + 1 has ended it in another partition,
-  or if the surviving state is the decision that raised the epoch to N + 1. It is ended as decided.
-- Everything else that is open is aborted, by the next InitProducerId or by the transaction time-out. With transaction
+- Open records of epoch N belong to a decided transaction if a marker of epoch N + 1 has ended it in another partition,
+  or if the surviving state is the decision that raised the epoch to N + 1. They are ended as decided.
+- All other open records are aborted, by the next InitProducerId or by the transaction time-out. With transaction
   version 0 or 1 the epoch stays the same from one transaction to the next. A surviving PREPARE_COMMIT of the same
   epoch then decides only if a partition of it, of which the whole log is there, has no marker of this epoch: its
   transaction was not completed, so that no later one can have begun. A producer that is still running could add
@@ -41,7 +41,7 @@ DECIDED = {
 
 @dataclass(slots=True)
 class InLog:
-    """What the log of one partition says of a producer id.
+    """One producer id in the log of one partition.
 
     Attributes:
         epoch: its newest epoch.
@@ -58,7 +58,7 @@ class InLog:
 
 @dataclass(slots=True)
 class Replica:
-    """What one log says: its producers, where it ends, and whether every offset from 0 on was read."""
+    """One log: its producers, where it ends, and whether every offset from 0 on was read."""
 
     end_offset: int = 0
     is_whole: bool = True
@@ -70,7 +70,7 @@ DataLogs = Mapping[TopicPartition, Replica]
 
 
 class Written:
-    """What the data logs say of one producer id."""
+    """One producer id in all data logs."""
 
     def __init__(self, data: DataLogs, producer_id: int) -> None:
         logs = {each: log.producers[producer_id] for each, log in data.items() if producer_id in log.producers}
@@ -87,13 +87,13 @@ class Written:
 
 
 class Continued(NamedTuple):
-    """How ids continue: a batch of new states (None: no id needs one), and what the report of the repair says."""
+    """How ids continue: a batch of new states (None: no id needs one), and the report of it."""
 
     batch: Batch | None
     text: str
 
 
-# ---------------------------------------------------------------- what the data says
+# ---------------------------------------------------------------- reading the data
 
 
 def segments_of(disk: Disk, folder: str) -> Iterator[tuple[int, bytes]]:
@@ -134,7 +134,7 @@ def _read_log(disk: Disk, folder: str) -> Replica:
 
 
 def _end(of: InLog, epoch: int, data: bytes, position: int) -> None:
-    """A control batch: a marker ends what is open."""
+    """A control batch: a marker ends the open transaction."""
     marker = None
     with suppress(Undecodable):
         marker = read_batch(data, position).marker
@@ -179,8 +179,8 @@ def continued(
 
     Args:
         batches: those of the log that are left.
-        lost: the offsets that are lost, as ranges. An id whose last state is behind them is as it was.
-        data: what the data logs say.
+        lost: the offsets that are lost, as ranges. An id whose last state is above them is as it was.
+        data: the logs of data.
         base_offset: where the batch is to be.
     """
     changed, aborted = dict[str, TransactionValue](), list[str]()
@@ -195,7 +195,9 @@ def continued(
             aborted.append(f"{name} ({_names(each for each in of.opened if each in above.partitions)})")
     text = "states of transactional ids, which continue with the newest epochs in the data"
     if aborted:
-        text += f"; what is open is aborted, also where a lost state says that it is committed: {_names(aborted)}"
+        text += (
+            f"; their open transactions are aborted, also one that a lost state says is committed: {_names(aborted)}"
+        )
     if not changed:
         return Continued(None, text)
     batch = Batch(
@@ -256,7 +258,7 @@ def _above(value: TransactionValue, of: Written) -> TransactionValue:
 
 
 def _decision(value: TransactionValue, of: Written, opened: int) -> bool | None:
-    """Whether what is open in an epoch was committed, where that can be shown."""
+    """Whether the open transaction of an epoch was committed, where that can be shown."""
     if opened in of.raised:
         return of.raised[opened]
     decided, raises_epoch = DECIDED.get(value.state), value.client_transaction_version >= 2

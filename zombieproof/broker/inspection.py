@@ -218,7 +218,7 @@ def _look_at_broker(
 
 
 def _odd_of_broker(disk: Disk, node: int, partitions: list[TopicPartition]) -> Iterator[Finding]:
-    """A broker's folder that is none, or what is no file in it although its name says so."""
+    """A broker's folder, or a file in it, that is of another kind than its name says."""
     folder = folder_of(node)
     if fault := fault_of_kind(disk.kinds(""), folder, Kind.FOLDER):
         remedy, loses = f"{MOVE}, and begin empty logs", f"all records of {len(partitions)} partitions"
@@ -233,7 +233,7 @@ def _odd_of_broker(disk: Disk, node: int, partitions: list[TopicPartition]) -> I
 def _odd_of_log(
     disk: Disk, logs: LogDirectory, kinds: Mapping[str, Kind], partition: TopicPartition, topic_id: str
 ) -> Iterator[Finding]:
-    """What is no folder, or in the folder of a log no file, although its name says so."""
+    """The folder of a log, or a file in it, that is of another kind than its name says."""
     folder = logs.folder_of(partition)
     if fault := fault_of_kind(kinds, folder.rpartition("/")[2], Kind.FOLDER):
         recorded = logs.recorded(partition, topic_id)

@@ -94,7 +94,7 @@ class Repairs:
                 if each.finding not in (known.finding for known in done):
                     done.append(each)
             if not repaired:
-                break  # What is left is what a repair has not helped.
+                break  # A repair has not helped against the faults that are left.
         return done
 
     def _repair(self, finding: Finding, found: Inspection) -> None:
@@ -275,7 +275,7 @@ class Repairs:
             self._keep(finding.path)
 
     def _move_away(self, finding: Finding, found: Inspection) -> None:
-        """Move a file or folder away that is not what its name says; of a segment, all its files."""
+        """Move a file or folder away; of a segment, all its files."""
         del found  # of no use here
         stem = finding.path.removesuffix(LOG)
         paths = {finding.path, *(stem + suffix for suffix in SUFFIXES if stem != finding.path)}

@@ -30,7 +30,7 @@ Job = Callable[[], None]
 
 
 class Kind(Enum):
-    """What there is under a name; links count as what they point to."""
+    """The kind of thing under a name; links count as their targets."""
 
     FILE = "a file"
     FOLDER = "a folder"
@@ -39,10 +39,10 @@ class Kind(Enum):
 
 
 def fault_of_kind(kinds: Mapping[str, Kind], name: str, due: Kind) -> str | None:
-    """What is wrong if another kind of thing has the name of a file or a folder; None: nothing, or it is missing."""
+    """The fault of a name that is of another kind; None: it is of the right kind, or missing."""
     kind = kinds.get(name, due)
     if kind is Kind.BROKEN_LINK:
-        return "it is a symbolic link, and what it points to is not there: is its disk mounted?"
+        return "it is a symbolic link, and its target is not there: is its disk mounted?"
     return None if kind is due else f"it is {kind.value}, and {due.value} is due"
 
 
@@ -66,7 +66,7 @@ class Disk(Protocol):
         ...
 
     def kinds(self, directory: str) -> dict[str, Kind]:
-        """The names in a folder with what is there."""
+        """The names in a folder, with their kinds."""
         ...
 
     def make_directory(self, path: str) -> None:
@@ -184,7 +184,7 @@ class RealDisk:
             return ()
 
     def kinds(self, directory: str) -> dict[str, Kind]:
-        """The names in a folder with what is there."""
+        """The names in a folder, with their kinds."""
         try:
             with os.scandir(self.root / directory) as entries:
                 return {each.name: _kind_of(each) for each in entries}

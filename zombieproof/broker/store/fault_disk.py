@@ -140,7 +140,7 @@ class FaultDisk:
         return tuple(sorted(name for name in below if "/" not in name))
 
     def kinds(self, directory: str) -> dict[str, Kind]:
-        """The names in a folder with what is there."""
+        """The names in a folder, with their kinds."""
         before = f"{directory}/" if directory else ""
         return {
             name: Kind.FOLDER if self._names[before + name] is None else Kind.FILE for name in self.listed(directory)

@@ -149,7 +149,7 @@ class Salvage:
         return zip(self.kept, [*(each.base_offset for each in self.kept[1:]), self.end_offset], strict=False)
 
     def _unfinished(self) -> FolderState:
-        """The record while segments are replaced: what is replaced later is in the log no longer than what was there.
+        """The record while segments are replaced: those that are to be replaced have the mark `IN_REPAIR`.
 
         A start refuses such a segment. Another repair keeps its sound batches, whether they are the old or the new
         ones: without this it would take the new ones for those of another log.
@@ -348,7 +348,7 @@ def _epoch_at(epochs: Epochs, offset: int) -> int:
 
 
 def _rising(numbers: Sequence[int]) -> list[int]:
-    """The places of the most numbers that do not fall, one behind the other; none of them is below -1."""
+    """The places of the longest subsequence that does not fall; none of its numbers is below -1."""
     ends, places, before = list[int](), list[int](), dict[int, int]()
     for place, number in enumerate(numbers):
         if number < NONE:
