@@ -13,7 +13,7 @@ from tests.store.workloads import DATA, GROUP, T0, T1, Stage, open_on
 from zombieproof.broker import repairing
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.broker.continued_ids import InLog, Replica, continued
+from zombieproof.broker.continued_ids import Continued, InLog, Replica, continued
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.repairing import Repairs
 from zombieproof.broker.store.fault_disk import Fate, Fault, FaultDisk, Plan, PowerLost
@@ -23,6 +23,7 @@ from zombieproof.messages.groups import OffsetsCommitted, OffsetToCommit, TxnOff
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import (
     AddOffsetsToTxn,
+    AddOffsetsToTxnAnswer,
     AddPartitionsToTxn,
     AddPartitionsToTxnAnswer,
     EndTxn,
@@ -94,7 +95,7 @@ def test_ids_go_on_after_a_repair_wherever_the_log_of_their_states_is_cut(is_cle
 
 
 def test_without_the_epochs_of_the_data_an_id_stays_locked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repairing, "continued", lambda *_: None)
+    monkeypatch.setattr(repairing, "continued", lambda *_: Continued(None, ""))
     whole, locked = stopped(is_clean=True), 0
     for path, at in cuts(whole):
         disk = whole.copy()
@@ -147,11 +148,14 @@ class Process:
                     errors = {each.error for each in answer.partitions.values()}
                 case OffsetsCommitted():
                     errors = set(answer.errors.values())
-                case _:
+                case InitProducerIdAnswer() | AddOffsetsToTxnAnswer() | EndTxnAnswer():
                     errors = {answer.error}
+                case _:
+                    errors = {Error.UNKNOWN_SERVER_ERROR}
             if not errors & AGAIN:
                 break
         assert errors == {Error.NONE}, answer
+        assert answer is not None
         return answer
 
     def begin(self) -> None:

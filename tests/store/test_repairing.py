@@ -53,13 +53,12 @@ def sound_batches(disk: FaultDisk, folder: str) -> list[bytes]:
     return found
 
 
-def in_batch(disk: FaultDisk, segment: int, *numbers: int) -> None:
-    """Turn a bit of a record in some batches of a segment."""
-    path = logs(disk, FOLDER)[segment]
-    data = disk.read(path)
-    starts = [*boundaries(data)]
-    for number in numbers:
-        disk.damage(path, 8 * (starts[number] + 65))
+def in_batches(disk: FaultDisk, *places: tuple[int, int]) -> None:
+    """Turn a bit of a record in some batches, each given by its segment and its number there."""
+    paths = logs(disk, FOLDER)
+    for segment, number in places:
+        starts = [*boundaries(disk.read(paths[segment]))]
+        disk.damage(paths[segment], 8 * (starts[number] + 65))
 
 
 def cut(disk: FaultDisk, segment: int) -> None:
@@ -68,6 +67,7 @@ def cut(disk: FaultDisk, segment: int) -> None:
 
 
 def foreign(disk: FaultDisk, segment: int) -> None:
+    in_batches(disk, (0, 0))
     path, other = logs(disk, FOLDER)[segment], logs(disk, "broker-1/c-0")[0]
     data = disk.read(other)
     disk.truncate(path, 0)
@@ -81,15 +81,15 @@ def without_cluster(disk: FaultDisk, *, copy: bool) -> None:
 
 
 DAMAGES: dict[str, Callable[[FaultDisk], object]] = {
-    "the first batch of a sealed segment": lambda disk: in_batch(disk, 0, 0),
-    "the first batch of the second segment": lambda disk: in_batch(disk, 1, 0),
-    "the last batch of a sealed segment": lambda disk: in_batch(disk, 1, -1),
-    "two batches of two segments": lambda disk: (in_batch(disk, 0, 1), in_batch(disk, 2, 0, 1)),
-    "the first batch of the last segment": lambda disk: in_batch(disk, -1, 0),
-    "the last batch": lambda disk: in_batch(disk, -1, -1),
+    "the first batch of a sealed segment": lambda disk: in_batches(disk, (0, 0)),
+    "the first batch of the second segment": lambda disk: in_batches(disk, (1, 0)),
+    "the last batch of a sealed segment": lambda disk: in_batches(disk, (1, -1)),
+    "two batches of two segments": lambda disk: in_batches(disk, (0, 1), (2, 0), (2, 1)),
+    "the first batch of the last segment": lambda disk: in_batches(disk, (-1, 0)),
+    "the last batch": lambda disk: in_batches(disk, (-1, -1)),
     "a sealed segment that is cut": lambda disk: cut(disk, 1),
     "the last segment, cut": lambda disk: cut(disk, -1),
-    "a segment of another log, and a batch": lambda disk: (in_batch(disk, 0, 0), foreign(disk, 2)),
+    "a segment of another log, and a batch": lambda disk: foreign(disk, 2),
     "a segment that is missing": lambda disk: disk.remove(logs(disk, FOLDER)[1]),
     "the folder of a log": lambda disk: disk.remove(FOLDER),
     "cluster.json": lambda disk: without_cluster(disk, copy=True),
@@ -139,7 +139,7 @@ def test_what_a_repair_replaces_is_kept_wherever_it_is_interrupted(name: str) ->
 
 def test_the_next_start_refuses_a_segment_that_a_repair_has_begun_to_replace() -> None:
     damaged = stopped(is_clean=True).copy()
-    in_batch(damaged, 1, 0)
+    in_batches(damaged, (1, 0))
     due = (each for disk, _ in survivors(damaged, Fate.KEPT) for each in Repairs(disk, "kept again").plan()[1])
     faults = {each.finding.fault for each in due}
     assert "a repair of it was interrupted" in faults, faults
@@ -207,6 +207,6 @@ def test_a_leader_epoch_that_is_damaged_is_corrected(prepare: Callable[[FaultDis
 
 def test_a_fault_that_a_repair_does_not_help_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     disk = stopped(is_clean=True).copy()
-    in_batch(disk, 0, 0)
+    in_batches(disk, (0, 0))
     monkeypatch.setattr(Repairs, "_salvage", lambda *_: None)
     assert len(Repairs(disk, "kept").apply()) == 1

@@ -1,7 +1,7 @@
 """Transactional ids whose newest states a repair has lost: they continue as the data logs show.
 
-The data logs tell, for each producer id, its newest epoch, the partitions in which a transaction of it is open, and
-how earlier ones ended. A state that may be outdated is replaced so that the coordinator ends exactly the open transactions:
+The data logs show, for each producer id, its newest epoch, the partitions in which a transaction of it is open, and how
+earlier ones ended. A state that may be outdated is replaced so that the coordinator ends exactly the open transactions:
 
 - Open records of epoch N belong to a decided transaction if a marker of epoch N + 1 has ended it in another partition,
   or if the surviving state is the decision that raised the epoch to N + 1. They are ended as decided.
@@ -195,9 +195,7 @@ def continued(
             aborted.append(f"{name} ({_names(each for each in of.opened if each in above.partitions)})")
     text = "states of transactional ids, which continue with the newest epochs in the data"
     if aborted:
-        text += (
-            f"; their open transactions are aborted, also one that a lost state says is committed: {_names(aborted)}"
-        )
+        text += f"; open transactions are aborted, also one that a lost state says is committed: {_names(aborted)}"
     if not changed:
         return Continued(None, text)
     batch = Batch(
@@ -250,7 +248,7 @@ def _above(value: TransactionValue, of: Written) -> TransactionValue:
         is_new = value.client_transaction_version >= 2 and value.producer_epoch == epoch
         if is_new and value.state == TransactionState.ONGOING:
             left |= value.partitions
-        # Where a commit has raised the epoch, whoever has it raises it again: one transaction has it.
+        # A producer whose commit has raised the epoch raises it at every end: one transaction has this one.
         is_alone = is_new or of.raised.get(epoch - 1, False)
         fenced = epoch if is_alone else min(epoch + 1, PRODUCER_EPOCH_MAX - 1)
         return _at(value, max(epoch, fenced), TransactionState.ONGOING, left)

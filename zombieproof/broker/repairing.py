@@ -167,11 +167,11 @@ class Repairs:
         ranges = ", ".join(f"{first} to {end - 1}" if end - first > 1 else f"{first}" for first, end in lost)
         count = sum(end - first for first, end in lost)
         text = f"{count} offsets: {ranges}"
-        about = {
-            TRANSACTION_STATE: lambda: self._continued(finding, found).text,
-            CONSUMER_OFFSETS: lambda: "offsets of groups, which are as they were before these",
-        }
-        return f"{text} ({about.get(_partition_of(finding)[0], lambda: 'records, or ends of transactions')()})"
+        if _is_of_states(finding):
+            return f"{text} ({self._continued(finding, found).text})"
+        if _partition_of(finding)[0] == CONSUMER_OFFSETS:
+            return f"{text} (offsets of groups, which are as they were before these)"
+        return f"{text} (records, or ends of transactions)"
 
     def _continued(self, finding: Finding, found: Inspection) -> Continued:
         """How the ids of a damaged log of states continue."""

@@ -212,8 +212,8 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
             segment, holes = _Kept(base, [], is_whole=not data), [(base, base)]
         else:
             is_replaced = was is not None and was.size == IN_REPAIR
-            known = recorded._replace(state=None) if is_replaced else recorded  # Its bytes are not the recorded ones.
-            segment, holes = _sound_batches(data, base, behind, known)
+            trusted = recorded._replace(state=None) if is_replaced else recorded  # Its bytes are not those recorded.
+            segment, holes = _sound_batches(data, base, behind, trusted)
         found.kept.append(segment)
         first = segment.batches[0].base_offset if segment.batches else None
         if base > expected and not (is_compacted and base in states.state.segments and not holes):
