@@ -5,7 +5,7 @@ earlier ones ended. A state that may be outdated is replaced so that the coordin
 
 - Open records of epoch N belong to a decided transaction if a marker of epoch N + 1 has ended it in another partition,
   or if the surviving state is the decision that raised the epoch to N + 1. They are ended as decided.
-- All other open records are aborted, by the next InitProducerId or by the transaction time-out. With transaction
+- All other open records are aborted, by the next InitProducerId or by the transaction timeout. With transaction
   version 0 or 1 the epoch stays the same from one transaction to the next. A surviving PREPARE_COMMIT of the same
   epoch then decides only if a partition of it, of which the whole log is there, has no marker of this epoch: its
   transaction was not completed, so that no later one can have begun. A producer that is still running could add
@@ -36,7 +36,7 @@ DECIDED = {
     TransactionState.PREPARE_ABORT: False,
     TransactionState.COMPLETE_ABORT: False,
 }
-"""What a state says of the transaction that ended last: whether it was committed."""
+"""Whether the transaction that ended last was committed, by the state."""
 
 
 @dataclass(slots=True)

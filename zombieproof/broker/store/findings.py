@@ -42,7 +42,7 @@ class Repair(Enum):
     IDENTIFY = "identify"
     """Write whose folder it is again."""
     MOVE_AWAY = "move away"
-    """Move away a segment that is no part of the log, or a name of the wrong kind."""
+    """Move away a segment that does not continue the log, or a file or folder of the wrong kind."""
     SET_ASIDE = "set aside"
     """Move a folder or a file out of the data directory."""
 
