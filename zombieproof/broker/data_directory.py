@@ -229,7 +229,7 @@ def _takes_one_log_offline(finding: Finding) -> bool:
     A missing folder is no such fault, unless another broker has what was in it: its disk may not be mounted.
     """
     is_of_log = finding.node is not None and finding.partition is not None
-    return is_of_log and finding.repair in (Repair.SALVAGE, Repair.REFETCH)
+    return is_of_log and finding.repair in (Repair.SALVAGE, Repair.REFETCH, Repair.MOVE_AWAY)
 
 
 def lock(disk: Disk) -> None:
@@ -240,6 +240,8 @@ def lock(disk: Disk) -> None:
     """
     try:
         disk.lock(LOCK)
+    except IsADirectoryError as error:
+        raise DataDirectoryError(f"{disk.name(LOCK)}: it is a folder, and a file is due: remove the folder") from error
     except InUse as error:
         raise DataDirectoryError(
             f"{disk.name('')}: another process uses it: end that one, or choose another directory"

@@ -17,15 +17,35 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.store.cluster_file import COPY, FILE, SavedCluster, metadata_of, read_cluster
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.discarded_folders import DISCARDED
-from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.findings import NOTHING, Finding, Repair, forgotten
-from zombieproof.broker.store.log_directory import IDENTITY, LogDirectory
+from zombieproof.broker.store.disk import Disk, Kind, fault_of_kind
+from zombieproof.broker.store.findings import NOTHING, UNREADABLE, Finding, Repair, forgotten
+from zombieproof.broker.store.known_logs import LOG_STATES, SEGMENTS
+from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS
+from zombieproof.broker.store.log_directory import (
+    CLEAN_SHUTDOWN,
+    CLEANED_OFFSETS,
+    IDENTITY,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    LogDirectory,
+)
 from zombieproof.broker.store.segment import LOG
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.identity import TOPIC_IDENTITY, encoded, read_properties, read_topic_id
 from zombieproof.formats.topics import TopicPartition
 
 BROKER = re.compile(r"broker-(?P<node>[1-9]\d{0,8})")
+BROKER_FILES = tuple(
+    name + mark
+    for name in (IDENTITY, CLEAN_SHUTDOWN, LOG_STATES, RECOVERY_POINTS, LOG_STARTS, CLEANED_OFFSETS)
+    for mark in ("", ".tmp")
+)
+LOG_FILES = re.compile(
+    r"([0-9]{20}\.(log|index|timeindex|txnindex|snapshot)(\.(cleaned|swap|deleted))?"
+    rf"|{re.escape(SEGMENTS)}|{re.escape(LEADER_EPOCHS)}|{re.escape(TOPIC_IDENTITY)})(\.tmp)?"
+)
+KINDS = "the layout of a data directory"
+MOVE = "move it away"
 WRITTEN = "every save writes it whole"
 PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<number>\d{1,9})")
 
@@ -100,11 +120,13 @@ def inspect(
                 return found
             by_node[node].append(partition)
     for node, partitions in by_node.items():
-        logs = LogDirectory(disk, folder_of(node), clock or SystemClock(), durability)
-        _look_at_broker(disk, logs, node, partitions, found, reads_all=reads_all)
+        found.findings += (odd := list(_odd_of_broker(disk, node, partitions)))
+        if not odd:
+            logs = LogDirectory(disk, folder_of(node), clock or SystemClock(), durability)
+            _look_at_broker(disk, logs, node, partitions, found, reads_all=reads_all)
     for name in disk.listed(""):
-        number = BROKER.fullmatch(name)
-        if number is not None and int(number["node"]) not in by_node and any(partitions_in(disk, name)):
+        is_ours = name in {folder_of(node) for node in by_node}
+        if name.startswith("broker-") and not is_ours and any(partitions_in(disk, name)):
             fault = f"{FILE} has {found.saved.nodes} brokers, and this is none of their folders"
             found.findings.append(_stray(name, fault, "all records in it, unless another broker has them too"))
     found.findings[:] = [_with_replicas(each, found) for each in found.findings]
@@ -121,7 +143,9 @@ def _read_cluster(disk: Disk, findings: list[Finding]) -> SavedCluster | None:
         if main.fault is not None or copy.saved is not None or has_logs:
             findings.append(_of_cluster_file(disk, main.fault or "it is missing", is_foreign=main.is_foreign))
         return None
-    if copy.fault is not None or (copy.saved is None and main.saved.checksum is not None):
+    if fault := fault_of_kind(disk.kinds(""), COPY, Kind.FILE):
+        findings.append(Finding(COPY, fault, KINDS, MOVE, NOTHING, Repair.MOVE_AWAY))
+    elif copy.fault is not None or (copy.saved is None and main.saved.checksum is not None):
         findings.append(Finding(COPY, copy.fault or "it is missing", f"{FILE} is sound", "write it again"))
     is_same = copy.saved is not None and main.saved.cluster_id == copy.saved.cluster_id
     if copy.saved is not None and is_same and _age(copy.saved) > _age(main.saved):
@@ -172,8 +196,12 @@ def _look_at_broker(
     found.findings += _look_at_identity(disk, node, found.saved)
     found.logs[node] = logs
     found.findings += logs.findings
+    kinds = disk.kinds(folder)
     for partition in partitions:
         topic = partition[0]
+        if odd := list(_odd_of_log(disk, logs, kinds, partition, encoded(metadata.topic_ids[topic]))):
+            found.findings += odd
+            continue
         found.findings += logs.look(
             partition, metadata.topic_ids[topic], metadata.config_of(topic), reads_all=reads_all
         )
@@ -183,9 +211,43 @@ def _look_at_broker(
     for name, topic_id in partitions_in(disk, folder):
         parts = PARTITION.fullmatch(name)
         partition = (parts["topic"], int(parts["number"])) if parts is not None else ("", 0)
-        if partition not in partitions and topic_id not in deleted:
+        is_named_so = f"{partition[0]}-{partition[1]}" == name
+        if (partition not in partitions or not is_named_so) and topic_id not in deleted:
             loses = "the records in the folder"
             found.findings.append(_stray(f"{folder}/{name}", f"{FILE} knows no such partition", loses))
+
+
+def _odd_of_broker(disk: Disk, node: int, partitions: list[TopicPartition]) -> Iterator[Finding]:
+    """A broker's folder, or a file in it, that is of another kind than its name says."""
+    folder = folder_of(node)
+    if fault := fault_of_kind(disk.kinds(""), folder, Kind.FOLDER):
+        remedy, loses = f"{MOVE}, and begin empty logs", f"all records of {len(partitions)} partitions"
+        yield Finding(folder, fault, KINDS, remedy, loses, Repair.RECREATE, node)
+        return
+    kinds = disk.kinds(folder)
+    for name in BROKER_FILES:
+        if fault := fault_of_kind(kinds, name, Kind.FILE):
+            yield Finding(f"{folder}/{name}", fault, KINDS, MOVE, NOTHING, Repair.MOVE_AWAY, node)
+
+
+def _odd_of_log(
+    disk: Disk, logs: LogDirectory, kinds: Mapping[str, Kind], partition: TopicPartition, topic_id: str
+) -> Iterator[Finding]:
+    """The folder of a log, or a file in it, that is of another kind than its name says."""
+    folder = logs.folder_of(partition)
+    if fault := fault_of_kind(kinds, folder.rpartition("/")[2], Kind.FOLDER):
+        recorded = logs.recorded(partition, topic_id)
+        first, end = recorded.start_offset or 0, recorded.synced_offset
+        loses = f"the records at the offsets {first} to {end - 1}" if recorded.claims_records else NOTHING
+        remedy = f"{MOVE}, and begin an empty log at offset {end}"
+        yield Finding(folder, fault, KINDS, remedy, loses, Repair.RECREATE, logs.node, partition)
+        return
+    inside = disk.kinds(folder)
+    for name in sorted(inside):
+        fault = fault_of_kind(inside, name, Kind.FILE) if LOG_FILES.fullmatch(name) else None
+        if fault:
+            loses = UNREADABLE if name.endswith(LOG) else NOTHING
+            yield Finding(f"{folder}/{name}", fault, KINDS, MOVE, loses, Repair.MOVE_AWAY, logs.node, partition)
 
 
 def _stray(path: str, fault: str, loses: str) -> Finding:
@@ -201,7 +263,7 @@ def partitions_in(disk: Disk, folder: str) -> Iterator[tuple[str, str]]:
         if disk.exists(path):
             try:
                 topic_id = read_topic_id(disk.read(path))
-            except Undecodable:
+            except (Undecodable, IsADirectoryError):
                 topic_id = ""
         elif not any(each.endswith(LOG) for each in disk.listed(f"{folder}/{name}")):
             continue
@@ -232,9 +294,13 @@ def _look_at_identity(disk: Disk, node: int, saved: SavedCluster | None) -> list
 # ---------------------------------------------------------------- what other replicas have
 
 
+REPLACED = frozenset({Repair.SALVAGE, Repair.RECREATE, Repair.SET_ASIDE, Repair.MOVE_AWAY})
+"""Repairs of which none is due at a replica that can be fetched again."""
+
+
 def _with_replicas(finding: Finding, found: Inspection) -> Finding:
     """A fault of a replica loses nothing where another one that was in sync is sound: it is fetched again."""
-    if finding.repair not in (Repair.SALVAGE, Repair.RECREATE, Repair.SET_ASIDE) or finding.node is None:
+    if finding.repair not in REPLACED or finding.node is None:
         return finding
     if finding.partition is not None:
         sound = sound_replicas(finding.partition, finding.node, found)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4, uuid5
 
 from zombieproof.broker.cluster.metadata import NOBODY, TOPIC_IDS
-from zombieproof.broker.continued_ids import continued, epochs_in
+from zombieproof.broker.continued_ids import Continued, continued, hanging, read_data, read_producer_ids
 from zombieproof.broker.inspection import (
     BROKER,
     Inspection,
@@ -30,13 +30,13 @@ from zombieproof.broker.store.cluster_file import (
     read_cluster,
     write_cluster,
 )
-from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.disk import Disk, Kind
 from zombieproof.broker.store.findings import UNREADABLE, Finding, Repair
 from zombieproof.broker.store.known_logs import LOG_STATES, LogState, replace_file, write_log_states
 from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVERY_POINTS, LogDirectory
 from zombieproof.broker.store.log_directory import identify as write_identity
 from zombieproof.broker.store.salvage import Salvage, plan
-from zombieproof.broker.store.segment import LOG
+from zombieproof.broker.store.segment import LOG, SUFFIXES, base_of
 from zombieproof.broker.store.swapping import SWAP
 from zombieproof.formats.checkpoints import write_offsets
 from zombieproof.formats.identity import decoded, encoded, read_properties
@@ -73,7 +73,7 @@ class Repairs:
         Raises:
             OSError: the disk has failed.
         """
-        done = list[Repaired]()
+        done, tried = list[Repaired](), set[Finding]()
         for _ in range(MOST_ROUNDS):
             found, due = self.plan()
             if found.interrupted:
@@ -81,13 +81,20 @@ class Repairs:
                 found, due = self.plan()
             if not due or due[0].finding.repair is Repair.NONE:
                 break
+            # Which ids continue how, the data logs say: those are repaired before the logs of states.
+            due.sort(key=lambda one: _is_of_states(one.finding))
             repaired = set[object]()
             for each in due:
-                subject = each.finding.partition or each.finding.path, each.finding.node
-                if subject not in repaired:
+                is_alone = each.finding.repair is Repair.MOVE_AWAY or each.finding.partition is None
+                subject = each.finding.path if is_alone else each.finding.partition, each.finding.node
+                if subject not in repaired and each.finding not in tried:
                     self._repair(each.finding, found)
                     repaired.add(subject)
-                done.append(each)
+                    tried.add(each.finding)
+                if each.finding not in (known.finding for known in done):
+                    done.append(each)
+            if not repaired:
+                break  # A repair has not helped against the faults that are left.
         return done
 
     def _repair(self, finding: Finding, found: Inspection) -> None:
@@ -95,6 +102,7 @@ class Repairs:
             Repair.CLUSTER_FILE: self._restore_cluster,
             Repair.IDENTIFY: self._identify,
             Repair.SET_ASIDE: self._remove,
+            Repair.MOVE_AWAY: self._move_away,
             Repair.REFETCH: self._refetch,
             Repair.RECREATE: self._recreate,
             Repair.SALVAGE: self._salvage,
@@ -103,15 +111,30 @@ class Repairs:
 
     def _keep(self, path: str) -> None:
         """Move a file or folder out of the way, into the folder `kept`."""
-        number, kept = 0, f"{self.kept}/{path}"
-        while self.disk.exists(kept):  # A round before has moved one of this name.
-            number += 1
-            kept = f"{self.kept}/{path}.{number}"
-        self.disk.make_directory(kept.rpartition("/")[0])
-        self.disk.rename(path, kept)
-        self.disk.sync_directory(kept.rpartition("/")[0])
+        self.disk.rename(path, self._place_of(path))
+        self.disk.sync_directory(f"{self.kept}/{path}".rpartition("/")[0])
         self.disk.sync_directory(path.rpartition("/")[0])
+
+    def _keep_copy(self, path: str) -> None:
+        """Copy a file that another is about to replace, into the folder `kept`: a crash never finds it missing."""
+        place = self._place_of(path)
+        self.disk.write(place, 0, self.disk.read(path))
+        self.disk.sync(place)
+        self.disk.sync_directory(place.rpartition("/")[0])
+
+    def _place_of(self, path: str) -> str:
+        """A path in the folder `kept` that is free; the folders above it are on the disk."""
+        number, place = 0, f"{self.kept}/{path}"
+        while self.disk.exists(place):  # A round before has kept one of this name.
+            number += 1
+            place = f"{self.kept}/{path}.{number}"
+        folder = place.rpartition("/")[0]
+        self.disk.make_directory(folder)
+        while folder:
+            folder = folder.rpartition("/")[0]
+            self.disk.sync_directory(folder)
         self.set_aside.append(path)
+        return place
 
     # ---------------------------------------------------------------- logs
 
@@ -144,26 +167,31 @@ class Repairs:
         ranges = ", ".join(f"{first} to {end - 1}" if end - first > 1 else f"{first}" for first, end in lost)
         count = sum(end - first for first, end in lost)
         text = f"{count} offsets: {ranges}"
-        about = {
-            TRANSACTION_STATE: (
-                "states of transactional ids, which are as they were before these, with the newest epochs in the data: "
-                "records of a transaction that was open may be committed or aborted with another one of its id"
-            ),
-            CONSUMER_OFFSETS: "offsets of groups, which are as they were before these",
-        }
-        return f"{text} ({about.get(_partition_of(finding)[0], 'records, or ends of transactions')})"
+        if _is_of_states(finding):
+            return f"{text} ({self._continued(finding, found).text})"
+        if _partition_of(finding)[0] == CONSUMER_OFFSETS:
+            return f"{text} (offsets of groups, which are as they were before these)"
+        return f"{text} (records, or ends of transactions)"
+
+    def _continued(self, finding: Finding, found: Inspection) -> Continued:
+        """How the ids of a damaged log of states continue."""
+        salvage = self._salvaged(finding, found)
+        folders = dict[TopicPartition, list[str]]()
+        for each, known in found.metadata.partitions.items():
+            folders[each] = [found.logs[node].folder_of(each) for node in known.replicas if node in found.logs]
+        data = read_data(self.disk, {each: paths for each, paths in folders.items() if each[0] != TRANSACTION_STATE})
+        states = (path for each, paths in folders.items() if each[0] == TRANSACTION_STATE for path in paths)
+        result = continued(salvage.batches(TRANSACTION_STATE), salvage.lost, data, salvage.end_offset)
+        return result._replace(text=result.text + hanging(data, read_producer_ids(self.disk, states)))
 
     def _salvage(self, finding: Finding, found: Inspection) -> None:
         logs, partition = _logs_of(finding, found), _partition_of(finding)
         salvage = self._salvaged(finding, found)
         if partition[0] != TRANSACTION_STATE:
-            self._record(logs, partition, salvage.apply(self._keep))
+            self._record(logs, partition, salvage.apply(self._keep_copy))
             return
-        data = [each for each in found.metadata.partitions if each[0] != TRANSACTION_STATE]
-        folders = [(each, logs.folder_of(each)) for logs in found.logs.values() for each in data]
-        epochs, folder = epochs_in(self.disk, folders), logs.folder_of(partition)
-        state = salvage.apply(self._keep, lambda: continued(self.disk, folder, epochs, salvage.end_offset))
-        self._record(logs, partition, state)
+        states = self._continued(finding, found).batch
+        self._record(logs, partition, salvage.apply(self._keep_copy, states))
 
     def _record(self, logs: LogDirectory, partition: TopicPartition, state: LogState) -> None:
         """Let the offsets of a log be recorded, in the form that the directory has."""
@@ -232,31 +260,42 @@ class Repairs:
             self._recreate(finding, found)
         elif finding.path.endswith(LOG_STARTS):
             if self.disk.exists(finding.path):
-                self._keep(finding.path)
+                self._keep_copy(finding.path)
             logs = _logs_of(finding, found)
             starts = dict[TopicPartition, int]()
             for name, _ in partitions_in(self.disk, logs.path):
-                files = [each for each in self.disk.listed(f"{logs.path}/{name}") if each.endswith(LOG)]
+                listed = self.disk.listed(f"{logs.path}/{name}")
+                bases = [base for each in listed if (base := base_of(each)) is not None]
                 topic, _, number = name.rpartition("-")
-                if files:
-                    starts[topic, int(number)] = min(int(each.removesuffix(LOG)) for each in files)
+                if bases:
+                    starts[topic, int(number)] = min(bases)
             replace_file(self.disk, finding.path, write_offsets({each: at for each, at in starts.items() if at}))
             self.disk.sync_directory(logs.path)
         else:
             self._keep(finding.path)
 
+    def _move_away(self, finding: Finding, found: Inspection) -> None:
+        """Move a file or folder away; of a segment, all its files."""
+        del found  # of no use here
+        stem = finding.path.removesuffix(LOG)
+        paths = {finding.path, *(stem + suffix for suffix in SUFFIXES if stem != finding.path)}
+        for path in sorted(each for each in paths if self.disk.exists(each)):
+            self._keep(path)
+
     def _identify(self, finding: Finding, found: Inspection) -> None:
         if finding.node is None or found.saved is None:
             raise ValueError(f"{finding.path} is not the identity of a broker")
-        self._keep(finding.path)
+        self._keep_copy(finding.path)
         write_identity(self.disk, folder_of(finding.node), entries_of(found.saved.cluster_id, finding.node))
         self.disk.sync_directory(folder_of(finding.node))
 
     # ---------------------------------------------------------------- cluster.json
 
     def _restore_cluster(self, finding: Finding, found: Inspection) -> None:
-        if self.disk.exists(FILE):
+        if self.disk.kinds("").get(FILE, Kind.FILE) is not Kind.FILE:
             self._keep(FILE)
+        elif self.disk.exists(FILE):
+            self._keep_copy(FILE)
         saved = read_cluster(self.disk, COPY).saved
         write_cluster(self.disk, saved if saved is not None else rebuilt_cluster(self.disk))
 
@@ -296,6 +335,10 @@ def _logs_of(finding: Finding, found: Inspection) -> LogDirectory:
     if finding.node is None:
         raise ValueError(f"{finding.path} is in the folder of no broker")
     return found.logs[finding.node]
+
+
+def _is_of_states(finding: Finding) -> bool:
+    return finding.partition is not None and finding.partition[0] == TRANSACTION_STATE
 
 
 def _partition_of(finding: Finding) -> TopicPartition:

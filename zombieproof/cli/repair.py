@@ -82,8 +82,9 @@ def _repair(repairs: Repairs, directory: Path, screen: Screen, *, applies: bool)
     for one in done:
         if one.finding not in shown:
             _tell(screen, one)
-    screen.say(f"{len(done)} repaired. Removed and replaced files are in {directory / repairs.kept}")
     left = repairs.plan()[1]
+    count = len({each.finding for each in done} - {each.finding for each in left})
+    screen.say(f"{count} repaired. Removed and replaced files are in {directory / repairs.kept}")
     for one in left:
         _tell(screen, one)
     return Exit.INCONCLUSIVE if left else Exit.HOLDS

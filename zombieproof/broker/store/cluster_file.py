@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from zombieproof.broker.cluster.metadata import NOBODY, Metadata, PartitionMetadata, Placement
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.broker.store.config_names import config_named, named
-from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.disk import Disk, Kind, fault_of_kind
 from zombieproof.broker.store.known_logs import checksum, replace_file
 from zombieproof.broker.store.topic_configs import check
 
@@ -91,6 +91,8 @@ def read_cluster(disk: Disk, file: str = FILE) -> FileRead:
     """What ``cluster.json`` says, or its copy."""
     if not disk.exists(file):
         return FileRead(None)
+    if fault := fault_of_kind(disk.kinds(""), file, Kind.FILE):
+        return FileRead(None, fault)
     data = disk.read(file)
     try:
         saved = SavedCluster.model_validate_json(data)

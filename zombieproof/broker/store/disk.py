@@ -7,10 +7,12 @@ crash when it was synced: bytes by `sync`, names (new, moved, removed) by `sync_
 import errno
 import os
 import shutil
+import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +27,23 @@ FEW, MOST_AT_ONCE = 3, 16
 
 Job = Callable[[], None]
 """Something that syncs, and raises `OSError` where that fails."""
+
+
+class Kind(Enum):
+    """The kind of thing under a name; links count as their targets."""
+
+    FILE = "a file"
+    FOLDER = "a folder"
+    BROKEN_LINK = "a symbolic link to nothing"
+    OTHER = "neither a file nor a folder"
+
+
+def fault_of_kind(kinds: Mapping[str, Kind], name: str, due: Kind) -> str | None:
+    """The fault of a name that is of another kind; None: it is of the right kind, or missing."""
+    kind = kinds.get(name, due)
+    if kind is Kind.BROKEN_LINK:
+        return "it is a symbolic link, and its target is not there: is its disk mounted?"
+    return None if kind is due else f"it is {kind.value}, and {due.value} is due"
 
 
 class InUse(OSError):
@@ -44,6 +63,10 @@ class Disk(Protocol):
 
     def listed(self, directory: str) -> tuple[str, ...]:
         """The names in a folder, in order; none where there is no such folder."""
+        ...
+
+    def kinds(self, directory: str) -> dict[str, Kind]:
+        """The names in a folder, with their kinds."""
         ...
 
     def make_directory(self, path: str) -> None:
@@ -125,6 +148,16 @@ class _Open:
             os.close(self.number)
 
 
+def _kind_of(entry: "os.DirEntry[str]") -> Kind:
+    try:
+        mode = entry.stat().st_mode if entry.is_symlink() else None
+    except OSError:
+        return Kind.BROKEN_LINK
+    is_file = entry.is_file() if mode is None else stat.S_ISREG(mode)
+    is_folder = entry.is_dir() if mode is None else stat.S_ISDIR(mode)
+    return Kind.FILE if is_file else Kind.FOLDER if is_folder else Kind.OTHER
+
+
 class RealDisk:
     """The files of the operating system below `root`."""
 
@@ -141,14 +174,22 @@ class RealDisk:
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder."""
-        return (self.root / path).exists()
+        return os.path.lexists(self.root / path)
 
     def listed(self, directory: str) -> tuple[str, ...]:
         """The names in a folder, in order."""
         try:
             return tuple(sorted(each.name for each in (self.root / directory).iterdir()))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return ()
+
+    def kinds(self, directory: str) -> dict[str, Kind]:
+        """The names in a folder, with their kinds."""
+        try:
+            with os.scandir(self.root / directory) as entries:
+                return {each.name: _kind_of(each) for each in entries}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
 
     def make_directory(self, path: str) -> None:
         """Make a folder and those above it."""

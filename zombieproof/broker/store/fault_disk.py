@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import pairwise
 from random import Random
 
-from zombieproof.broker.store.disk import InUse, Job, one_by_one
+from zombieproof.broker.store.disk import InUse, Job, Kind, one_by_one
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
@@ -138,6 +138,13 @@ class FaultDisk:
         before = f"{directory}/" if directory else ""
         below = (name[len(before) :] for name in self._names if name and name.startswith(before))
         return tuple(sorted(name for name in below if "/" not in name))
+
+    def kinds(self, directory: str) -> dict[str, Kind]:
+        """The names in a folder, with their kinds."""
+        before = f"{directory}/" if directory else ""
+        return {
+            name: Kind.FOLDER if self._names[before + name] is None else Kind.FILE for name in self.listed(directory)
+        }
 
     def size(self, path: str) -> int:
         """The bytes of a file."""

@@ -41,6 +41,8 @@ class Repair(Enum):
     """Restore cluster.json from its copy, or rebuild it from the folders."""
     IDENTIFY = "identify"
     """Write whose folder it is again."""
+    MOVE_AWAY = "move away"
+    """Move away a segment that does not continue the log, or a file or folder of the wrong kind."""
     SET_ASIDE = "set aside"
     """Move a folder or a file out of the data directory."""
 

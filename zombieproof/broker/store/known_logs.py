@@ -28,6 +28,8 @@ VERSION = "zombieproof 1"
 CHECKSUM = "checksum"
 SNAPSHOT = ".snapshot"
 """How the name of a snapshot of producers ends."""
+IN_REPAIR = -1
+"""The size of a segment that a repair has begun to replace, and has not recorded yet."""
 UNKNOWN = -1
 """The checksum of an index of which none is recorded: its content follows from the batches."""
 

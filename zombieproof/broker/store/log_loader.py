@@ -11,17 +11,27 @@ Source: reference §7.3; ``LogLoader.java``.
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from zombieproof.broker.store.aborted_files import AbortedFiles
-from zombieproof.broker.store.findings import Finding, forgotten, refusal
+from zombieproof.broker.store.findings import NOTHING, Finding, Repair, forgotten, refusal
 from zombieproof.broker.store.known_logs import SNAPSHOT, UNKNOWN, LogState, SegmentState, checksum
 from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS, LeaderEpochs
 from zombieproof.broker.store.log_files import LogFiles
-from zombieproof.broker.store.segment import LOG, SUFFIXES, TRANSACTION_INDEX, Highest, Segment, Stretch, file_name
+from zombieproof.broker.store.segment import (
+    LAST_OFFSET,
+    LOG,
+    SUFFIXES,
+    TRANSACTION_INDEX,
+    Highest,
+    Segment,
+    Stretch,
+    base_of,
+    file_name,
+)
 from zombieproof.broker.store.segment_indexes import INDEX
 from zombieproof.broker.store.swapping import SWAP, finish_swaps
 from zombieproof.formats.faults import Undecodable
@@ -122,7 +132,7 @@ class LogLoader:
         if files.states.fault is not None:
             self._rebuilds(files.states.path, files.states.fault, "every batch is read instead")
         names = files.disk.listed(files.directory)
-        bases = sorted(int(name.removesuffix(LOG)) for name in names if name.endswith(LOG) and name[:20].isdecimal())
+        bases = sorted(base for name in names if (base := base_of(name)) is not None)
         self._find_missing(bases, names)
         files.held = [files.new_segment(base) for base in bases]
         if not bases:
@@ -131,6 +141,9 @@ class LogLoader:
             return self._found
         for place, segment in enumerate(files.held):
             self._look_at(segment, is_last=place == len(bases) - 1)
+        if strays := list(self._strays()):
+            self._found = strays
+            return self._found
         self._check_order()
         self._look_at_epochs()
         self._look_at_snapshots(names)
@@ -296,6 +309,30 @@ class LogLoader:
         self._found = [each for each in self._found if each.path != path]
         fault = f"{CHANGED if path in paths else 'it is missing'}, and with it the producers from before offset {start}"
         self._found.append(replace(files.lost(path, fault, files.states.path), loses=forgotten(start)))
+
+    def _strays(self) -> Iterator[Finding]:
+        """Segments that nothing records, and that do not begin where the one before them ends."""
+        recorded, end = self._recorded, None
+        bad = {each.path for each in self._found if each.is_refused}
+        for segment in self._files.held:
+            base, known = segment.base_offset, self._files.states.state.segments.get(segment.base_offset)
+            is_known = known is not None or (recorded.state is not None and recorded.state.last_base == base)
+            is_apart = end is not None and (base > max(end, recorded.synced_offset) or base < end)
+            if base > LAST_OFFSET or (is_apart and not is_known):
+                yield self._stray(segment, end)
+            else:
+                is_sound = segment.path(LOG) not in bad
+                end = max(0 if known is None else known.next_offset, segment.end_offset) if is_sound else None
+
+    def _stray(self, segment: Segment, end: int | None) -> Finding:
+        files, path = self._files, segment.path(LOG)
+        before = (
+            f"the highest offset is {LAST_OFFSET}" if end is None else f"the segment before it ends at offset {end}"
+        )
+        fault = f"a segment that begins at offset {segment.base_offset}, and {before}"
+        loses = f"the {files.disk.size(path)} bytes in it" if files.disk.size(path) else NOTHING
+        legal = "a segment begins where the one before it ends"
+        return replace(files.lost(path, fault, legal), remedy="move it away", loses=loses, repair=Repair.MOVE_AWAY)
 
     def _check_order(self) -> None:
         files, recorded = self._files, self._recorded

@@ -6,12 +6,13 @@ segment is sealed, or the log is closed: until then they are in memory, and what
 Source: ``LogSegment.java``; reference §7.3.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.known_logs import UNKNOWN, SegmentState, checksum
+from zombieproof.broker.store.known_logs import IN_REPAIR, UNKNOWN, SegmentState, checksum
 from zombieproof.broker.store.segment_indexes import INDEX, TIME_INDEX, SegmentIndexes
 from zombieproof.formats.batches import Batch, DataHeader, TransactionValue
 from zombieproof.formats.encoding import read_batch, view_batch
@@ -36,12 +37,19 @@ READ_BYTES = 1 << 18
 LOG, TRANSACTION_INDEX = ".log", ".txnindex"
 MOST_OFFSETS = (1 << 31) - 1
 """How many offsets a segment can span: its indexes hold them as 4 bytes."""
+LOG_NAME = re.compile(r"[0-9]{20}\.log")
+LAST_OFFSET = (1 << 63) - 1
 SUFFIXES = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
 
 
 def file_name(offset: int, suffix: str) -> str:
     """The name of a file of a segment, or of a snapshot: its offset with 20 digits."""
     return f"{offset:020d}{suffix}"
+
+
+def base_of(name: str) -> int | None:
+    """The base offset in the name of a segment's log; None: it is another file."""
+    return int(name[:20]) if LOG_NAME.fullmatch(name) else None
 
 
 class Stretch(NamedTuple):
@@ -318,6 +326,8 @@ class Segment:
 
     def contradicts(self, known: SegmentState, *, is_last: bool) -> str | None:
         """Why its file is not the one of which this is recorded; None: it is. The last segment may be longer."""
+        if known.size == IN_REPAIR:
+            return "a repair of it was interrupted"
         size = self._disk.size(self.path(LOG))
         first = self._disk.read(self.path(LOG), 0, HEADER.size)
         if known.size and size and checksum(first) != known.first_checksum:
@@ -403,6 +413,9 @@ class Segment:
                 first, end = header.base_offset, header.base_offset + header.last_offset_delta + 1
                 if first != expected and (first < expected or not has_gaps):
                     fault = f"a batch at offset {first} where {expected} is due"
+                    break
+                if header.leader_epoch < NONE:
+                    fault = f"a batch of leader epoch {header.leader_epoch} at offset {first}"
                     break
                 if end - self.base_offset > MOST_OFFSETS:
                     fault = f"a batch at offset {first} in a segment that begins at {self.base_offset}"
