@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from zombieproof.formats.batches import Batch, Encoded
-from zombieproof.formats.compression import Codec
+from zombieproof.formats.compression import unpack_records
 from zombieproof.formats.encoding import batch_of, view_batch, write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.packed_records import PackedRecords
@@ -55,11 +55,12 @@ def _batch(data: bytes, at: int, end: int, topic: str) -> SentBatch:
         packed = data[at:end]
         encoded = Encoded(packed, PackedRecords(packed, max(header.record_count, 0)), None, ())
         return SentBatch(batch_of(header, encoded), header.base_offset, is_corrupt=True)
-    if header.codec is Codec.NONE and not header.is_control:
+    if not header.is_control:
         try:
-            check_section(data[at + HEADER.size : end], header.record_count, header.last_offset_delta)
+            section = unpack_records(header.codec, data[at + HEADER.size : end])
+            check_section(section, header.record_count, header.last_offset_delta)
         except Undecodable:
-            # A batch without records is refused as one that is not what it says.
+            # A batch without records is refused as one that is not what it says (-1 in Kafka if it cannot be unpacked).
             batch = replace(batch, records=())
     return SentBatch(batch, header.base_offset)
 

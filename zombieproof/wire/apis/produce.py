@@ -3,8 +3,9 @@
 A broker of Kafka from 4.0 on says that it takes version 0 too, and does not: librdkafka concludes from it that batches
 are known (KAFKA-18659). From version 10 on who asks the wrong broker is told who leads (KIP-951), from 12 on partitions
 join a transaction by being written to (KIP-890), from 13 on topics have ids. With acks 0 nobody is answered. Batches
-pass as the bytes that came: their headers are read, checksums compared, and records that are not packed counted;
-nothing is decompressed.
+are stored as the bytes that came, after their checksums are compared and their records counted. A batch whose records
+cannot be read is refused (87), also if they cannot be unpacked, or unpack to more than 256 MiB and 64 times their size
+(-1 in Kafka, which has no such limit).
 Source: reference §3.2; ``ProduceRequest.validateRecords``, ``KafkaApis.handleProduceRequest``.
 """
 
