@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
@@ -65,7 +66,16 @@ def test_both_ends_of_a_range_are_tested(version: str, has: bool) -> None:
 
 
 def test_what_is_installed_here_is_tested() -> None:
-    assert expected.is_tested(), "raise TESTED in internals/expected.py once `make oldest test` pass with what is here"
+    assert expected.is_tested(), "raise TESTED in internals/expected.py once `make oldest test pythons` pass"
+
+
+def test_the_classifiers_name_each_python_that_is_tested(repository_root: Path) -> None:
+    project = tomllib.loads((repository_root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    prefix = "Programming Language :: Python :: 3."
+    minors = [int(each.removeprefix(prefix)) for each in project["classifiers"] if each.startswith(prefix)]
+    first, last = expected.TESTED["Python"].first, expected.TESTED["Python"].last
+    assert minors == list(range(first[1], last[1] + 1))
+    assert project["requires-python"] == f">=3.{first[1]}"
 
 
 @pytest.mark.parametrize("what", expected.TESTED)
