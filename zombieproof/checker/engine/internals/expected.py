@@ -80,8 +80,8 @@ def take_warning() -> str | None:
         return None
     _Warned.is_warned = True
     return (
-        f"the engine uses Numba's public interface, because {why}: compiling a model takes several times as long, and "
-        "compiled models are not kept"
+        f"the engine uses Numba's public interface, because {why}: compiling and exploring take up to three times as "
+        "long, and compiled models are not kept"
     )
 
 
