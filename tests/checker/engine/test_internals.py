@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -19,8 +21,8 @@ from zombieproof.checker.engine.sources import LoweringError
 from zombieproof.checker.scenarios import SCENARIOS
 
 PROGRAM = "import sys; from zombieproof.cli import main; sys.exit(main())"
-SMALL = ("two_phase_commit_ends",)
-"""Default scenarios that the public interface explores in CI. A transactions model takes it minutes to compile."""
+CI_STATES = 20_000
+"""CI explores the default scenarios up to this size on the public interface; `make deep` explores all of them."""
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_entries", {})
 
 
-def says(value: str | None) -> Any:
+def says(value: str | bool | None) -> Any:
     """What takes the place of `expected.fault`."""
     return lambda: value
 
@@ -64,7 +66,16 @@ def test_both_ends_of_a_range_are_tested(version: str, has: bool) -> None:
 
 
 def test_what_is_installed_here_is_tested() -> None:
-    assert expected.is_tested(), "raise TESTED in internals/expected.py once `make oldest test` pass with what is here"
+    assert expected.is_tested(), "raise TESTED in internals/expected.py once `make oldest test pythons` pass"
+
+
+def test_the_classifiers_name_each_python_that_is_tested(repository_root: Path) -> None:
+    project = tomllib.loads((repository_root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    prefix = "Programming Language :: Python :: 3."
+    minors = [int(each.removeprefix(prefix)) for each in project["classifiers"] if each.startswith(prefix)]
+    first, last = expected.TESTED["Python"].first, expected.TESTED["Python"].last
+    assert minors == list(range(first[1], last[1] + 1))
+    assert project["requires-python"] == f">=3.{first[1]}"
 
 
 @pytest.mark.parametrize("what", expected.TESTED)
@@ -128,11 +139,51 @@ def test_the_trial_notices_a_count_that_differs(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("nothing_compiled")
-def test_the_public_interface_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by_address", [True, False])
+def test_the_public_interface_finds_the_same(monkeypatch: pytest.MonkeyPatch, by_address: bool) -> None:
     monkeypatch.setattr(expected, "fault", says("a test wants it"))
+    monkeypatch.setattr(public, "calls_by_address", says(by_address))
     engine = compiled(trial.trial_model())
     assert isinstance(engine.call, public.EntryPoint)
     trial.run()  # counts, the length of a story, an index outside its array
+
+
+def one_more(number: int) -> int:
+    return number + 1
+
+
+def two_more(number: int) -> int:
+    return called(called(number))  # type: ignore[name-defined,no-any-return]  # noqa: F821  # see the test
+
+
+@pytest.mark.parametrize("by_address", [True, False])
+def test_a_function_is_compiled_once_and_called_by_its_address(
+    monkeypatch: pytest.MonkeyPatch, by_address: bool
+) -> None:
+    monkeypatch.setattr(public, "calls_by_address", says(by_address))
+    scope = {"__name__": __name__, "called": public.part(one_more, checked=True)}
+    caller = public.entry(FunctionType(two_more.__code__, scope))
+    assert caller(3) == 5
+    assert ("one_more" in caller.inspect_llvm(caller.signatures[0])) is not by_address
+
+
+def test_functions_are_called_by_address_here() -> None:
+    assert public.calls_by_address.__wrapped__()
+
+
+@pytest.mark.parametrize("raised", [AttributeError("no library"), KeyError("Unrecognized options")])
+def test_where_that_fails_functions_are_linked(monkeypatch: pytest.MonkeyPatch, raised: Exception) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(public, "_by_address", refuse)
+    assert not public.calls_by_address.__wrapped__()
+
+
+def test_where_a_wrong_index_goes_unnoticed_functions_are_linked(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_address = public._by_address
+    monkeypatch.setattr(public, "_by_address", lambda function, *, checked: by_address(function, checked=False))
+    assert not public.calls_by_address.__wrapped__()
 
 
 @pytest.mark.usefixtures("nothing_compiled")
@@ -152,17 +203,28 @@ def undefined(number: int) -> int:
     return number + missing  # type: ignore[name-defined,no-any-return]  # noqa: F821  # that is what is tested
 
 
+COMPILED = {scenario.model(scenario.bounds).name for scenario in SCENARIOS.values()}
+
+
 @pytest.mark.slow
-def test_default_scenarios_have_equal_counts_on_the_public_interface(repository_root: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "most"),
+    [
+        ("two_phase_commit n=4", CI_STATES),
+        ("transactions", CI_STATES),
+        *(pytest.param(model, sys.maxsize, marks=pytest.mark.deep) for model in sorted(COMPILED)),
+    ],
+)
+def test_default_scenarios_have_equal_counts_on_the_public_interface(
+    repository_root: Path, model: str, most: int
+) -> None:
+    wanted = {
+        scenario.name: scenario.distinct
+        for scenario in SCENARIOS.values()
+        if scenario.model(scenario.bounds).name == model and scenario.distinct <= most
+    }
     done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; from zombieproof.cli import main; sys.exit(main())",
-            "check",
-            *SMALL,
-            "--json",
-        ],
+        [sys.executable, "-c", PROGRAM, "check", *wanted, "--json"],
         cwd=repository_root,
         env={**os.environ, "ZOMBIEPROOF_PUBLIC_NUMBA": "1"},
         capture_output=True,
@@ -170,8 +232,7 @@ def test_default_scenarios_have_equal_counts_on_the_public_interface(repository_
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = {each["name"]: each["distinct"] for each in json.loads(done.stdout)["scenarios"]}
-    assert found == {name: SCENARIOS[name].distinct for name in SMALL}
+    assert {each["name"]: each["distinct"] for each in json.loads(done.stdout)["scenarios"]} == wanted
     assert done.stderr.count("\n") == 1
     assert "the engine uses Numba's public interface, because ZOMBIEPROOF_PUBLIC_NUMBA is set" in done.stderr
 

@@ -125,7 +125,7 @@ def callable_of(name: str, source: Source, scope: dict[str, Any]) -> Callable[..
 
     It raises LoweringError for a function that Numba cannot compile.
     """
-    dispatcher = public.part(_entry_point(name, source, scope), checked=False)
+    dispatcher = public.entry(_entry_point(name, source, scope))
 
     def call(*arguments: Any) -> Any:
         try:

@@ -1,8 +1,9 @@
 """Decide whether private parts of Numba, llvmlite and Python are as this folder expects them.
 
-Combinations in `TESTED` are: the test suite runs on their first and last versions. Any other one is tried once, in a
-process of its own, which may crash: `trial` explores a model and compares the result with its interpretation. The
-outcome is kept beside the compiled models. ZOMBIEPROOF_PUBLIC_NUMBA=1 does as if the trial had failed.
+Combinations in `TESTED` are: the tests of the engine pass with each of these versions of Python, and with the first and
+last versions of Numba and llvmlite. Any other one is tried once, in a separate process, which may crash: `trial`
+explores a model and compares the result with its interpretation. The outcome is kept in the folder of compiled models.
+ZOMBIEPROOF_PUBLIC_NUMBA=1 does as if the trial had failed.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Versions:
 
 
 TESTED: Final = {
-    "Python": Versions((3, 11), (3, 11)),
+    "Python": Versions((3, 11), (3, 14)),
     "numba": Versions((0, 62), (0, 68)),
     "llvmlite": Versions((0, 45), (0, 50)),
 }
@@ -79,8 +80,8 @@ def take_warning() -> str | None:
         return None
     _Warned.is_warned = True
     return (
-        f"the engine uses Numba's public interface, because {why}: compiling a model takes several times as long, and "
-        "compiled models are not kept"
+        f"the engine uses Numba's public interface, because {why}: compiling and exploring take up to three times as "
+        "long, and compiled models are not kept"
     )
 
 
