@@ -1,6 +1,7 @@
 """Directories that cannot be opened are refused with what to do, and nothing in them is touched."""
 
 import os
+import shutil
 import threading
 from pathlib import Path
 from uuid import UUID
@@ -15,6 +16,8 @@ from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config import Durability
 from zombieproof.broker.store.disk import RealDisk
 from zombieproof.broker.store.log_directory import LogDirectory
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.messages.partitions import Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
 from zombieproof.model.vocabulary import NONE, Error
 
@@ -212,3 +215,23 @@ def test_a_cluster_that_is_closed_takes_no_requests() -> None:
     embedded.close()
     with pytest.raises(RuntimeError, match="was closed"):
         embedded.ask(INIT)
+
+
+def test_a_broker_whose_folder_is_gone_ends_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its disk is lost: checkpoints fail as well, by their timer, and the others go on."""
+    clock = ManualClock()
+    embedded = Embedded(tmp_path / "d", nodes=3, topics={"t": 3}, clock=clock)
+    led = {embedded.cluster.metadata.leader_of(("t", number)).node: number for number in range(3)}
+    shutil.rmtree(tmp_path / "d" / "broker-1")
+    for _ in range(3):
+        assert _written(embedded, led[2]) == Error.NONE
+        clock.advance(2_000)
+        embedded.pump()
+    assert "broker-1" in caplog.text
+    embedded.abandon()
+
+
+def _written(embedded: Embedded, number: int) -> int:
+    answer = embedded.ask(Produce(9, None, -1, {("t", number): (SentBatch(Batch(records=(Record(None, b"v"),))),)}))
+    assert isinstance(answer, ProduceAnswer)
+    return answer.partitions["t", number].error

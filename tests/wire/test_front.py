@@ -2,13 +2,17 @@
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.wire.fronts import CLIENT, fronted
 from tests.wire.raw import CLUSTER_ID, Ours, ask
+from zombieproof.broker.embedded import Embedded
+from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.compression import Codec, pack_records
 from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.record_batch import HEADER, header_at, sealed
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
@@ -215,6 +219,33 @@ def test_a_batch_that_does_not_hold_what_it_says_has_no_records() -> None:
     forged, untouched = (sealed(header_at(whole, 0), bytes(each)) for each in (records, whole[HEADER.size :]))
     assert [len(each.batch.records) for each in sent_batches(untouched + forged, "t0")] == [2, 0]
     assert not any(each.is_corrupt for each in sent_batches(untouched + forged, "t0"))
+
+
+@pytest.mark.parametrize("codec", [codec for codec in Codec if codec is not Codec.NONE])
+def test_a_batch_whose_packed_records_cannot_be_read_has_none(codec: Codec) -> None:
+    batch = Batch(records=(Record(None, b"a" * 40), Record(None, b"b")), last_offset_delta=1, codec=codec)
+    section = pack_records(Codec.NONE, write_batch(replace(batch, codec=Codec.NONE))[HEADER.size :])
+    whole = write_batch(batch)
+    bad = [
+        b"\xff" * 20,
+        pack_records(codec, b"\xff" * 20),
+        pack_records(codec, section + b"z"),
+        whole[HEADER.size : -3],
+    ]
+    forged = [sealed(header_at(whole, 0), each) for each in bad]
+    assert [len(each.batch.records) for each in sent_batches(whole + b"".join(forged), "t0")] == [2, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("kept", [None, *Codec])
+def test_packed_rubbish_is_refused_whatever_codec_the_topic_has(kept: Codec | None) -> None:
+    whole = write_batch(Batch(records=(Record(b"k", b"a"),), timestamp_ms=5, codec=Codec.GZIP))
+    rubbish = sent_batches(sealed(header_at(whole, 0), pack_records(Codec.GZIP, b"\xff" * 20)), "t")
+    with Embedded(durability=Durability.MEMORY) as embedded:
+        embedded.create_topic("t", config=LogConfig(compression_type=kept))
+        for sent, error in ((rubbish, Error.INVALID_RECORD), (sent_batches(whole, "t"), Error.NONE)):
+            answer = embedded.ask(Produce(9, None, -1, {("t", 0): sent}))
+            assert isinstance(answer, ProduceAnswer)
+            assert answer.partitions["t", 0].error == error
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -1,15 +1,19 @@
 """Brokers behind sockets: each connection for itself, in order, whatever the others do."""
 
 import asyncio
+import errno
+import os
+import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.wire.fronts import TOPICS
+from zombieproof import system
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability
 from zombieproof.formats.batches import Batch, Record
@@ -17,11 +21,14 @@ from zombieproof.messages.groups import FindCoordinator
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
 from zombieproof.model.vocabulary import Isolation
+from zombieproof.wire.api import Around
 from zombieproof.wire.asking import answer_in, request_frame
+from zombieproof.wire.front import Front
+from zombieproof.wire.listening import CannotListen, listening
 from zombieproof.wire.names import TopicNames
-from zombieproof.wire.peer import WAITING_REQUESTS, Limits
+from zombieproof.wire.peer import WAITING_REQUESTS, Limits, Peer
 from zombieproof.wire.security import OPEN, Security
-from zombieproof.wire.server import Server
+from zombieproof.wire.server import Server, most_connections
 
 T = ("t0", 0)
 INIT = InitProducerId(4, "x", 60_000)
@@ -216,6 +223,96 @@ def test_there_are_so_many_connections_and_no_more() -> None:
         assert isinstance(await (await served.connect()).ask(INIT), InitProducerIdAnswer)
 
     run(play, Limits(connections=2))
+
+
+class NoTransport(asyncio.Transport):
+    """A transport that must not be written to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_aborted = False
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def is_closing(self) -> bool:
+        return False
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def write(self, data: object) -> None:
+        raise AssertionError("the loop is closed")
+
+
+def test_who_comes_while_the_server_closes_is_sent_away() -> None:
+    async def play(served: Served) -> None:
+        transport, server = NoTransport(), served.server
+        late = Peer(server, Front(server.brokers.cluster, 1, Around(server.brokers.cluster.metadata, {}, "", dict)))
+        await server.close()
+        late.connection_made(transport)
+        assert transport.is_aborted
+        assert not server.connections
+
+    run(play)
+
+
+def test_what_is_answered_after_the_server_has_closed_goes_nowhere() -> None:
+    """The cluster answers whoever waits when it closes, and the loop is closed by then."""
+    with Embedded(topics=TOPICS, durability=Durability.MEMORY) as embedded:
+
+        async def main() -> Peer:
+            async with serving(embedded) as served:
+                client = await served.connect()
+                await client.ask(INIT)
+                client.send(Fetch(11, Isolation.READ_COMMITTED, {T: 0}, max_wait_ms=60_000))
+                await asyncio.sleep(0.1)
+                (peer,) = served.server.connections
+                await served.server.close()
+                peer._transport = NoTransport()
+                return peer
+
+        assert asyncio.run(main()).waits
+
+
+def test_a_process_that_may_open_few_files_has_fewer_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    for files, wanted, most in (
+        (None, 10_000, 10_000),
+        (1024, 10_000, 512),
+        (1 << 20, 10_000, 10_000),
+        (256, 100, 100),
+    ):
+        monkeypatch.setattr(system, "open_files", lambda files=files: files)
+        assert most_connections(wanted) == most
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_connection_for_which_no_file_can_be_opened_is_refused(
+    number: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (listener,) = listening("127.0.0.1", 0)
+    accept, refusals = socket.socket.accept, [OSError(number, os.strerror(number))]
+
+    def scarce(self: socket.socket) -> Any:
+        if refusals:
+            raise refusals.pop()
+        return accept(self)
+
+    monkeypatch.setattr(socket.socket, "accept", scarce)
+    with closing(listener), closing(socket.create_connection(listener.getsockname(), PATIENCE_S)) as client:
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+        assert client.recv(1) == b"", "it is told by the end of the connection"
+        assert "1 connections were refused (see ulimit -n)" in caplog.text
+        again = socket.create_connection(listener.getsockname(), PATIENCE_S)
+        listener.accept()[0].close()
+        again.close()
+
+
+def test_a_port_that_is_taken_is_said_so() -> None:
+    (listener,) = listening("127.0.0.1", 0)
+    with closing(listener), pytest.raises(CannotListen, match="in use"):
+        listening("127.0.0.1", listener.getsockname()[1])
 
 
 def test_who_asks_for_nothing_for_long_is_let_go() -> None:

@@ -65,25 +65,29 @@ class Storage:
     def try_again(self) -> None:
         """Open closed logs again where the disk can be written again, or say that it still cannot."""
         for node in sorted(self._failed):
-            directory = self.data.logs[node]
-            closed = directory.closed
-            if not closed:
-                self._failed.discard(node)
-            if not closed or node not in self.cluster.brokers:
-                continue
-            fault = directory.fault_of_writing()
-            if fault is not None:
-                if self._is_due and (refused := directory.take_refused()):
-                    self._report(f"{fault}. Logs that are closed: {len(closed)}; writes refused meanwhile: {refused}")
-                continue
-            for partition in closed:
-                store = self.data.reopen(node, partition)
-                if store is not None:
-                    self.cluster.reopened(node, partition, store)
-            if not directory.closed:
-                self._failed.discard(node)
-                self._report_ms = None
-                LOGGER.warning("%s: %d logs are written again", self.data.disk.name(directory.path), len(closed))
+            with self.survives():
+                self._try_again(node)
+
+    def _try_again(self, node: int) -> None:
+        directory = self.data.logs[node]
+        closed = directory.closed
+        if not closed:
+            self._failed.discard(node)
+        if not closed or node not in self.cluster.brokers:
+            return
+        fault = directory.fault_of_writing()
+        if fault is not None:
+            if self._is_due and (refused := directory.take_refused()):
+                self._report(f"{fault}. Logs that are closed: {len(closed)}; writes refused meanwhile: {refused}")
+            return
+        for partition in closed:
+            store = self.data.reopen(node, partition)
+            if store is not None:
+                self.cluster.reopened(node, partition, store)
+        if not directory.closed:
+            self._failed.discard(node)
+            self._report_ms = None
+            LOGGER.warning("%s: %d logs are written again", self.data.disk.name(directory.path), len(closed))
 
     # ---------------------------------------------------------------- everything else
 

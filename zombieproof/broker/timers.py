@@ -79,14 +79,16 @@ class Timers:
             ran = True
         for timer in self._timers:
             if not timer.due_ms - timer.interval_ms <= now_ms < timer.due_ms:
-                timer.act()
+                with self.survives():
+                    timer.act()
                 timer.due_ms, ran = now_ms + timer.interval_ms, True
         return ran
 
     def _checkpoint(self) -> None:
         """What was synced since the last checkpoint is noted, also while nothing more is written."""
         for directory in self.directories.values():
-            directory.checkpoint()
+            with self.survives():
+                directory.checkpoint()
 
     def _delete_old(self) -> None:
         """Old segments go, by the settings of their topics; files that were renamed long enough ago are removed."""
