@@ -141,6 +141,31 @@ def test_old_segments_go_and_their_files_with_them(place: Place) -> None:
     assert place.reopen().log.start_offset == start
 
 
+def test_the_last_segment_goes_as_well_when_it_is_too_old(place: Place) -> None:
+    place.write(20)
+    place.clock.advance(60_001)
+    end = place.log.end_offset
+    assert place.log.expired_before(end - 1) == place.log.segments[-1].base_offset, "it is not replicated yet"
+    assert place.log.expired_before(end) == end
+    place.replica.raise_log_start(end)
+    assert (place.log.expired_before(end), list(place.log.read(end))) == (end, [])
+    place.write(1, first=20)
+    assert place.reopen().log.start_offset == end
+
+
+def test_aborted_transactions_are_forgotten_with_their_segments(place: Place) -> None:
+    for number in range(6):
+        place.write(3, producer_id=number, transactional=True)
+        place.replica.append_marker(number, 0, Marker(False, 0), Origin.COORDINATOR)
+    assert len(place.replica.aborted) == 6
+    place.replica.raise_log_start(place.log.segments[-1].base_offset)
+    left = tuple(place.log.aborted())
+    assert tuple(place.replica.aborted) == left
+    assert len(left) < 6
+    found = place.reopen()
+    assert tuple(found.aborted) == left
+
+
 def test_nothing_goes_that_is_not_replicated_yet(place: Place) -> None:
     place.write(20)
     place.clock.advance(60_001)

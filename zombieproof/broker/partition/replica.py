@@ -322,6 +322,9 @@ class Replica:
     def raise_log_start(self, offset: int) -> None:
         """Records below `offset` are not served any more; producers are remembered all the same."""
         self.log.raise_start(offset)
+        behind = max(self.log.fold_from, self.log.start_offset)
+        newest = [each for each in self.aborted if each.last_offset >= behind]
+        self.aborted = AbortedIndex((*self.log.aborted(), *newest))
         self.producers.snapshots.delete_before(offset)
         self.producers.on_log_start(offset)
 

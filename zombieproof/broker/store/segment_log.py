@@ -374,18 +374,18 @@ class SegmentLog(LogFiles):
         return done
 
     def expired_before(self, high_watermark: int) -> int:
-        """Where the log would start by its settings of retention: the base of the first segment that stays."""
+        """Where the log would start by its settings of retention: the first segment that stays, or the end."""
         kept = [each for each in self.held if each.size]
         if not self.config.is_deleted or not kept:
             return self.start_offset
         now_ms, config, size = self.clock.now_ms(), self.config, sum(each.size for each in kept)
-        for segment in kept[:-1]:
-            too_old = config.retention_ms != NONE and now_ms - segment.max_timestamp_ms > config.retention_ms
+        for segment in kept:
+            too_old = config.retention_ms != NONE and not segment.may_have_since(now_ms - config.retention_ms)
             too_large = config.retention_bytes != NONE and size - segment.size >= config.retention_bytes
             if segment.end_offset > high_watermark or not (too_old or too_large):
                 return max(segment.base_offset, self.start_offset)
             size -= segment.size
-        return max(kept[-1].base_offset, self.start_offset)
+        return self.end_offset
 
     def _forget_recent(self) -> None:
         self._recent.clear()
