@@ -243,6 +243,10 @@ REBUILT: dict[str, tuple[Damage, str]] = {
         lambda disk: put(disk, f"{T0_FOLDER}/partition.metadata", b"version: 0\n"),
         "partition.metadata: it holds no topic id",
     ),
+    "snapshot of another partition": (
+        lambda disk: put(disk, last(disk, T0_FOLDER, ".snapshot"), disk.read(last(disk, "broker-1/t-1", ".snapshot"))),
+        r"\.snapshot: it is not what was written",
+    ),
     "copy of the cluster file": (lambda disk: put(disk, "cluster-copy.json", b"{"), "cluster-copy.json: the file"),
 }
 

@@ -279,17 +279,24 @@ class LogLoader:
             self._rebuilds(path, fault, self._recorded.source)
 
     def _look_at_snapshots(self, names: Sequence[str]) -> None:
-        """Snapshots of producers are those that were written; those that may have been replaced since are not known."""
+        """Compare the snapshots of producers with the record of them.
+
+        After a crash, one of the last segment may have been replaced since it was recorded. It is believed if it alone
+        knows the producers of deleted records.
+        """
         files, recorded = self._files, self._files.states.state.snapshots
         fixed_below = 1 << 63 if self._recorded.was_clean else files.held[-1].base_offset
-        for offset, seal in recorded.items():
+        start, knows = max(files.held[0].base_offset, self._recorded.start_offset or 0), False
+        for offset, seal in sorted(recorded.items()):
             path = f"{files.directory}/{file_name(offset, SNAPSHOT)}"
             is_there = file_name(offset, SNAPSHOT) in names
-            if is_there and offset < fixed_below and checksum(files.disk.read(path)) != seal:
+            is_same = is_there and checksum(files.disk.read(path)) == seal
+            if is_there and not is_same and (offset < fixed_below or knows or start == 0):
                 self._rebuilds(path, CHANGED, files.states.path)
                 self._void.append(path)
             elif not is_there and self._recorded.was_clean and offset == files.end_offset:
                 self._rebuilds(path, "it is missing", files.states.path)
+            knows = knows or (is_same and offset > start)
         self._look_for_producers(names)
 
     def _look_for_producers(self, names: Sequence[str]) -> None:
