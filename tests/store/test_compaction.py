@@ -27,10 +27,12 @@ from zombieproof.broker.cluster.live_trace import LiveTraceFile
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.broker.partition.log import Damaged, MemoryLog
+from zombieproof.broker.repairing import Repairs
 from zombieproof.broker.store.cleaner import CleanerSettings, LastRecord, Plan
 from zombieproof.broker.store.compaction import groups
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.fault_disk import Fate, FaultDisk
+from zombieproof.broker.store.findings import NOTHING
 from zombieproof.broker.store.log_cleaner import Dirty, dirt_of
 from zombieproof.broker.store.segment import Segment
 from zombieproof.broker.store.segment_log import SegmentLog
@@ -351,6 +353,48 @@ def test_a_swap_file_that_is_damaged_is_refused() -> None:
     with pytest.raises(Damaged, match=r"00000000000000000000\.log\.swap: damaged at byte"):
         log_on(disk)
     assert disk.exists("d/t-0/00000000000000000002.log"), "nothing was touched"
+
+
+def last_values(disk: FaultDisk) -> dict[object, tuple[int, object]]:
+    """The last record of each key in the compacted partition, with its offset."""
+    embedded = open_on(disk, ManualClock(LATER_MS))
+    log = embedded.cluster.stores[1, C0].log
+    found: dict[object, tuple[int, object]] = {
+        record.key: (offset, record.value)
+        for each in log.read(log.start_offset)
+        for offset, record in zip(each.offsets, each.records, strict=True)
+    }
+    embedded.abandon()
+    disk.close()
+    return found
+
+
+@pytest.mark.parametrize("byte", [40, -1])
+def test_the_old_segments_are_put_back_where_the_new_one_was_damaged(byte: int) -> None:
+    disk, folder, left = FaultDisk(), "broker-1/c-0", list[FaultDisk]()
+    stage = Stage(disk, Notebook(), 12)
+
+    def look() -> None:
+        names = disk.listed(folder) if disk.exists(folder) else ()
+        ends = {name[20:] for name in names}
+        if {".log.swap", ".log.deleted"} <= ends and not any(end.endswith(".cleaned") for end in ends):
+            left.append(disk.survivor(Fate.KEPT, Random(1)))
+
+    def swap_of(image: FaultDisk) -> str:
+        return next(f"{folder}/{name}" for name in image.listed(folder) if name.endswith(".log.swap"))
+
+    disk.before = look
+    compaction(stage)
+    left = [each for each in left if each.size(swap_of(each))]
+    assert left
+    for image in left[:: max(1, len(left) // 6)]:
+        expected = last_values(image.copy())
+        image.damage(swap_of(image), 8 * (byte % image.size(swap_of(image))))
+        with pytest.raises(Damaged, match=r"\.swap"):
+            open_on(image.copy(), ManualClock(LATER_MS))
+        repaired = Repairs(image, "kept").apply()
+        assert all(each.loses in (NOTHING, "nothing that can be read") for each in repaired)
+        assert last_values(image) == expected
 
 
 # ---------------------------------------------------------------- brokers that clean

@@ -35,6 +35,7 @@ from zombieproof.broker.store.findings import UNREADABLE, Finding, Repair
 from zombieproof.broker.store.known_logs import LOG_STATES, LogState, replace_file, write_log_states
 from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVERY_POINTS, LogDirectory
 from zombieproof.broker.store.log_directory import identify as write_identity
+from zombieproof.broker.store.log_files import DELETED
 from zombieproof.broker.store.salvage import Salvage, plan
 from zombieproof.broker.store.segment import LOG, SUFFIXES, base_of
 from zombieproof.broker.store.swapping import SWAP
@@ -139,16 +140,26 @@ class Repairs:
     # ---------------------------------------------------------------- logs
 
     def _finish_swaps(self, found: Inspection) -> None:
-        """Finish interrupted passes of the cleaner; move away a new segment that cannot be read."""
+        """Finish interrupted passes of the cleaner; where a new segment cannot be read, the old ones are put back."""
         for node, partition in found.interrupted:
             logs = found.logs[node]
             try:
                 topic_id, config = found.metadata.topic_ids[partition[0]], found.metadata.config_of(partition[0])
                 logs.finish_swaps(partition, topic_id, config)
             except Damaged:
-                for name in self.disk.listed(logs.folder_of(partition)):
-                    if name.endswith(SWAP):
-                        self._keep(f"{logs.folder_of(partition)}/{name}")
+                self._put_back(logs.folder_of(partition))
+
+    def _put_back(self, folder: str) -> None:
+        """Move new segments away, and give the old ones their names again that were renamed for them."""
+        swaps = [name for name in self.disk.listed(folder) if name.endswith(SWAP)]
+        for name in self.disk.listed(folder):
+            old = name.removesuffix(DELETED)
+            is_old = old != name and old not in self.disk.listed(folder) and old[:20] >= min(swaps)[:20]
+            if is_old and old.endswith(SUFFIXES):
+                self.disk.rename(f"{folder}/{name}", f"{folder}/{old}")
+        self.disk.sync_directory(folder)
+        for name in swaps:
+            self._keep(f"{folder}/{name}")
 
     def _salvaged(self, finding: Finding, found: Inspection) -> Salvage:
         logs, partition = _logs_of(finding, found), _partition_of(finding)

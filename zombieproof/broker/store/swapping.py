@@ -61,6 +61,9 @@ def finish_swaps(files: LogFiles, reach: Callable[[Segment], int]) -> None:
 
     Args:
         reach: gives the end offset of a segment that is to take the place of others.
+
+    Raises:
+        Damaged: `reach` does; nothing was removed then.
     """
     listed = files.disk.listed(files.directory)
     cleaned = [name for name in listed if name.endswith(CLEANED)]
@@ -68,21 +71,25 @@ def finish_swaps(files: LogFiles, reach: Callable[[Segment], int]) -> None:
     swaps = [name for name in listed if name.endswith(SWAP)]
     void = [name for name in swaps if first_cleaned is not None and _offset(name) >= first_cleaned]
     left_over = [name for name in listed if name.endswith((DELETED, ".tmp"))]
+    valid = [name for name in swaps if name not in void]
+    # While one cannot be read, the old segments are kept: they may have been renamed already.
+    ends = {offset: _end(files, offset, reach) for offset in map(_offset, valid) if f"{offset:020}{LOG}{SWAP}" in valid}
     # Those that count for nothing first: without the cleaned files beside them they would count.
     for name in (*void, *cleaned, *left_over):
         _remove(files, name)
-    valid = [name for name in swaps if name not in void]
-    for name in valid:
-        if name.endswith(LOG + SWAP):
-            segment = files.new_segment(_offset(name))
-            segment.mark = SWAP
-            # An empty segment replaces the one with its base offset, too.
-            end = max(reach(segment), segment.base_offset + 1)
-            files.states.strike_off(segment.base_offset, end)
-            _remove_replaced(files, segment.base_offset, end)
+    for offset, end in ends.items():
+        files.states.strike_off(offset, end)
+        _remove_replaced(files, offset, end)
     for name in sorted(valid, key=lambda each: not each.endswith(LOG + SWAP)):
         files.disk.rename(f"{files.directory}/{name}", f"{files.directory}/{name.removesuffix(SWAP)}")
         files.names_changed = True
+
+
+def _end(files: LogFiles, offset: int, reach: Callable[[Segment], int]) -> int:
+    """Below which offset a segment takes the place of others: an empty one, too, of that with its base offset."""
+    segment = files.new_segment(offset)
+    segment.mark = SWAP
+    return max(reach(segment), offset + 1)
 
 
 def _remove_replaced(files: LogFiles, first: int, end: int) -> None:
