@@ -21,6 +21,8 @@ from zombieproof.screening.cleared_log import ClearedLog
 
 PID = 7
 TRANSACTIONS = 8
+DECIDED_MS = 1_700_000_001_000
+"""After every record of the logs."""
 STATES = (
     TransactionState.EMPTY,
     TransactionState.ONGOING,
@@ -52,7 +54,7 @@ def coordinator(folder: Path, records: list[tuple[int, TransactionState, int]]) 
     made = b""
     for offset, state, epoch in records:
         lists = frozenset({("t", 0)}) if state not in (TransactionState.EMPTY, *STATES[4:]) else frozenset()
-        value = TransactionValue(PID, PID, NONE, epoch, NONE, 60_000, state, lists, 1_700_000_000_000, 1, 2)
+        value = TransactionValue(PID, PID, NONE, epoch, NONE, 60_000, state, lists, DECIDED_MS, 1, 2)
         record = StoredRecord(0, 0, write_key("id"), write_value(value, FLEXIBLE_VERSION))
         header = BatchHeader(offset, 0, 0, MAGIC, 0, 0, 0, 0, 0, NONE, NONE, NONE, 1)
         made += write_batch(header, [record])

@@ -239,6 +239,10 @@ REBUILT: dict[str, tuple[Damage, str]] = {
         lambda disk: disk.damage(f"{T0_FOLDER}/segment-checkpoint", 80),
         "segment-checkpoint: its checksum does not match",
     ),
+    "record of segments of another partition": (
+        lambda disk: put(disk, f"{T0_FOLDER}/segment-checkpoint", disk.read("broker-1/t-1/segment-checkpoint")),
+        "segment-checkpoint: it is of partition 1",
+    ),
     "topic id": (
         lambda disk: put(disk, f"{T0_FOLDER}/partition.metadata", b"version: 0\n"),
         "partition.metadata: it holds no topic id",

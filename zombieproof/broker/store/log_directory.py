@@ -20,10 +20,17 @@ from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.discarded_folders import DiscardedFolders
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.findings import Finding, Repair, refusal
-from zombieproof.broker.store.known_logs import LOG_STATES, LogState, read_log_states, replace_file, write_log_states
+from zombieproof.broker.store.known_logs import (
+    LOG_STATES,
+    LogState,
+    checksum,
+    read_log_states,
+    replace_file,
+    write_log_states,
+)
 from zombieproof.broker.store.log_cleaner import LogCleaner
 from zombieproof.broker.store.log_loader import Recorded
-from zombieproof.broker.store.segment import Highest
+from zombieproof.broker.store.segment import LOG, Highest, file_name
 from zombieproof.broker.store.segment_log import SegmentLog
 from zombieproof.broker.store.segment_states import SegmentStates
 from zombieproof.broker.store.snapshot_files import SnapshotFiles
@@ -36,6 +43,7 @@ from zombieproof.formats.identity import (
     write_properties,
     write_topic_id,
 )
+from zombieproof.formats.record_batch import HEADER
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
 
@@ -255,8 +263,8 @@ class LogDirectory:
         recorded = SegmentStates(self.disk, directory)
         recorded.read()
         topic, number = partition
-        was = recorded.state.number
-        if recorded.state.topic_id == topic_id and was not in (NONE, number):
+        was = recorded.other
+        if was != NONE and known == topic_id and not self._begins_as_recorded(partition, topic_id):
             fault = f"the folder holds {topic}-{was}, and is called {topic}-{number}"
             remedy = f"rename the folder to {topic}-{was}; if it is to be {topic}-{number}, delete {recorded.path}"
             return [Finding(directory, fault, recorded.path, remedy, repair=Repair.NONE, node=self.node)]
@@ -271,6 +279,15 @@ class LogDirectory:
         remedy = "move the folder away, and begin an empty log"
         loses = "the records in the folder"
         return [Finding(path, fault, FILE_OF_CLUSTER, remedy, loses, Repair.SET_ASIDE, self.node, partition)]
+
+    def _begins_as_recorded(self, partition: TopicPartition, topic_id: str) -> bool:
+        """Whether the last segment that is recorded of a log begins with the batch that it began with."""
+        state = self.recorded(partition, topic_id).state
+        path = "" if state is None else f"{self.folder_of(partition)}/{file_name(state.last_base, LOG)}"
+        if state is None or not self.disk.exists(path):
+            return False
+        first = self.disk.read(path, 0, HEADER.size)
+        return state.first_checksum == (checksum(first) if first else 0)
 
     @property
     def node(self) -> int | None:

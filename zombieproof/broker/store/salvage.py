@@ -111,7 +111,7 @@ class Salvage:
         disk.sync_directory(self.directory)
         entries = {segment.base_offset: self._entry(segment, behind) for segment, behind in self._with_ends()}
         entries.pop(self.end_offset, None)
-        self._write_entries(sequence, FolderState(self.topic_id, self.number, sequence, entries))
+        self._write_entries(sequence, FolderState(self.topic_id, self._number, sequence, entries))
         before = self.recorded.state or LogState(self.topic_id, 0, 0)
         return LogState(
             self.topic_id,
@@ -124,12 +124,6 @@ class Salvage:
             sequence=sequence,
             synced_size=len(written),
         )
-
-    @property
-    def number(self) -> int:
-        """The number of the partition, as the folder says it."""
-        number = self.directory.rpartition("-")[2]
-        return int(number) if number.isdecimal() else NONE
 
     def batches(self, topic: str) -> list[Batch]:
         """The kept batches.
@@ -148,6 +142,10 @@ class Salvage:
         """The segments, each with the offset at which the next one begins."""
         return zip(self.kept, [*(each.base_offset for each in self.kept[1:]), self.end_offset], strict=False)
 
+    @property
+    def _number(self) -> int:
+        return SegmentStates(self.disk, self.directory).number
+
     def _unfinished(self) -> FolderState:
         """The record while segments are replaced: those that are to be replaced have the mark `IN_REPAIR`.
 
@@ -161,7 +159,7 @@ class Salvage:
                 end = segment.batches[-1].end_offset
                 begun = SegmentState(segment.base_offset, end, behind, IN_REPAIR, 0, 0, 0, NONE, NONE)
                 entries[segment.base_offset] = begun if was is None else was._replace(size=IN_REPAIR)
-        return replace(self.known, topic_id=self.topic_id, number=self.number, segments=entries)
+        return replace(self.known, topic_id=self.topic_id, number=self._number, segments=entries)
 
     def _write_entries(self, sequence: int, state: FolderState, keep: Callable[[str], None] | None = None) -> None:
         path = f"{self.directory}/{SEGMENTS}"

@@ -18,33 +18,51 @@ from zombieproof.broker.store.known_logs import (
     write_folder_state,
 )
 from zombieproof.formats.faults import Undecodable
+from zombieproof.model.vocabulary import NONE
 
 Epochs = tuple[tuple[int, int], ...]
 
 
 class SegmentStates:
-    """The entries of one log. `fault`: why the file could not be read; `is_there`: whether there is one that could."""
+    """The entries of one log.
+
+    `fault`: why the file could not be read; `is_there`: whether there is one that could. `other`: the number of the
+    partition that the file is of, if the folder is that of another one.
+    """
 
     def __init__(self, disk: Disk, directory: str) -> None:
         self._disk, self.directory = disk, directory
         self.state = FolderState()
         self.fault: str | None = None
-        self.is_there = False
+        self.is_there, self.other = False, NONE
 
     @property
     def path(self) -> str:
         """The file."""
         return f"{self.directory}/{SEGMENTS}"
 
+    @property
+    def number(self) -> int:
+        """The number of the partition, as the folder is called; NONE: it has none."""
+        number = self.directory.rpartition("-")[2]
+        return int(number) if number.isdecimal() else NONE
+
     def read(self, sequence: int = 0) -> None:
-        """Know what the file says; nothing where there is none, it cannot be read, or is older than `sequence`."""
-        self.state, self.fault, self.is_there = FolderState(), None, False
+        """Know what the file says.
+
+        Nothing is known where there is none, it cannot be read, is older than `sequence`, or of another partition.
+        """
+        self.state, self.fault, self.is_there, self.other = FolderState(), None, False, NONE
         if not self._disk.exists(self.path):
             return
         try:
             found = read_folder_state(self._disk.read(self.path))
         except (Undecodable, ValueError) as fault:
             self.fault = str(fault)
+            self.state.sequence = sequence
+            return
+        if found.number not in (NONE, self.number):
+            self.fault, self.other = f"it is of partition {found.number}", found.number
             self.state.sequence = sequence
             return
         if found.sequence < sequence:

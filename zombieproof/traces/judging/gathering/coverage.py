@@ -7,12 +7,8 @@ from typing import NamedTuple
 from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.traces.evidence import Evidence, Holes, PartitionLog
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
-from zombieproof.traces.judging.histories.words import span
 from zombieproof.traces.readers.dialects import dialects_of
 from zombieproof.traces.verdict.report import FileNotRead, Gap, Judged, JudgedPartition, NotJudged, Report, named
-
-SHOWN = 3
-"""Spans of offsets that are shown of a log."""
 
 
 def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
@@ -33,24 +29,16 @@ def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
         ],
         transactional_ids=sorted({history.transactional_id for history in histories}),
         written_in=dialects_of(evidence),
-        compacted=[said for log in logs if (said := _taken_by_the_cleaner(log))],
+        compacted=[named(log.topic_partition) for log in logs if _has_holes_of_the_cleaner(log)],
         files_read=list(evidence.files),
         files_not_read=[FileNotRead(file=each.file, reason=each.reason) for each in evidence.ignored],
     )
 
 
-def _taken_by_the_cleaner(log: PartitionLog) -> str:
+def _has_holes_of_the_cleaner(log: PartitionLog) -> bool:
     if log.is_internal or log.holes is not Holes.CLEANER:
-        return ""
-    if log.cleared is not None:
-        # Which offsets are missing, only a pass over its batches would tell.
-        return named(log.topic_partition) if log.cleared.has_gaps else ""
-    missing = log.missing()
-    if not missing:
-        return ""
-    spans = [span(gap.first, gap.last) for gap in missing]
-    more = f" and {len(spans) - SHOWN} more spans" if len(spans) > SHOWN else ""
-    return f"{named(log.topic_partition)}, {', '.join(spans[:SHOWN])}{more}"
+        return False
+    return bool(log.missing()) if log.cleared is None else log.cleared.has_gaps
 
 
 def nothing_judged(evidence: Evidence) -> list[NotJudged]:
