@@ -218,7 +218,7 @@ def test_a_cluster_that_is_closed_takes_no_requests() -> None:
 
 
 def test_a_broker_whose_folder_is_gone_ends_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Its disk is lost: checkpoints fail as well, by their timer, and the others go on."""
+    """Its disk is lost: checkpoints fail as well, by their timer, and the other brokers continue."""
     clock = ManualClock()
     embedded = Embedded(tmp_path / "d", nodes=3, topics={"t": 3}, clock=clock)
     shutil.rmtree(tmp_path / "d" / "broker-1")

@@ -258,7 +258,7 @@ def test_who_comes_while_the_server_closes_is_sent_away() -> None:
 
 
 def test_what_is_answered_after_the_server_has_closed_goes_nowhere() -> None:
-    """The cluster answers whoever waits when it closes, and the loop is closed by then."""
+    """The cluster answers waiting clients when it closes, and the loop is closed by then."""
     with Embedded(topics=TOPICS, durability=Durability.MEMORY) as embedded:
 
         async def main() -> Peer:
@@ -302,7 +302,7 @@ def test_a_connection_for_which_no_file_can_be_opened_is_refused(
     with closing(listener), closing(socket.create_connection(listener.getsockname(), PATIENCE_S)) as client:
         with pytest.raises(BlockingIOError):
             listener.accept()
-        assert client.recv(1) == b"", "it is told by the end of the connection"
+        assert client.recv(1) == b"", "its connection ends"
         assert "1 connections were refused (see ulimit -n)" in caplog.text
         again = socket.create_connection(listener.getsockname(), PATIENCE_S)
         listener.accept()[0].close()

@@ -29,7 +29,7 @@ LOG = logging.getLogger("zombieproof.serve")
 MOST_REPORTS = 16
 """So many reports of internal errors are kept."""
 OTHER_FILES = 128
-"""Files that are open beside connections and logs, at most."""
+"""Open files other than those of connections and logs, at most."""
 WHOLE_REPORTS = 3
 """So often the same internal error is reported in full. Afterwards only its count is, each time that it has doubled."""
 

@@ -261,7 +261,7 @@ class LogLoader:
                 files.lost(segment.path(LOG), "its first batch is not the one that was there", self._recorded.source)
             )
         elif not is_short and state.synced_size and not segment.ends_at(state.synced_size, synced):
-            # No checksum covers a base offset, and no batch may be behind this one to contradict it.
+            # No checksum covers a base offset, and there may be no later batch that contradicts it.
             fault = f"the batch before byte {state.synced_size} does not end at offset {synced - 1}"
             self._found.append(files.lost(segment.path(LOG), fault, self._recorded.source))
 
