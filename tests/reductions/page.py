@@ -52,6 +52,11 @@ def page(rows: Sequence[Row]) -> str:
     return _HEAD + _SCENARIOS + "".join(map(line_of, scenarios)) + _WHY + "".join(_stories(mutants))
 
 
+def lines_of(rows: Sequence[Row]) -> list[str]:
+    """The lines that some rows have on the page."""
+    return [line for row in rows if (line := _longer(row) if row.mutant else line_of(row))]
+
+
 def line_of(row: Row) -> str:
     """One line of the table."""
     cells = [f"`{row.scenario}`", f"{row.plain.distinct:,}"]

@@ -1,6 +1,7 @@
 """With each reduction verdicts are the same: small scenarios here, all in `make reductions`."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -64,16 +65,35 @@ def test_longer_stories_are_told_on_the_page() -> None:
 def test_a_page_that_differs_is_not_accepted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "explored", lambda: iter([ROW]))
+    monkeypatch.setattr(command, "explored", lambda most: iter([ROW]))
     assert command.main(["--check"]) == 1
     assert "+| `a` | 9 | 4 | 2.25 |" in capsys.readouterr().err
+
+
+def test_a_part_of_the_page_is_compared_line_by_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    longer = replace(MUTANT, reduced=[MUTANT.plain, Found("violated", 4, "p", 6, ("order",)), MUTANT.plain])
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    (tmp_path / PAGE).parent.mkdir()
+    (tmp_path / PAGE).write_text(page([replace(ROW, scenario="other"), ROW, longer]), encoding="utf-8")
+    for rows, code in (([ROW, longer], 0), ([ROW, MUTANT], 0), ([replace(ROW, plain=Found("holds", 8, "", 0))], 1)):
+        monkeypatch.setattr(command, "explored", lambda most, rows=rows: iter(rows))
+        assert command.main(["--check", "--most", "9"]) == code
+    assert "not in docs/reductions.md: | `a` | 8 |" in capsys.readouterr().err
+
+
+def test_scenarios_with_more_states_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "compared", lambda scenario, mutant: Row(scenario.name, "", ROW.plain, ROW.reduced))
+    names = {row.scenario for row in command.explored(1_000)}
+    assert names == {scenario.name for scenario in SCENARIOS.values() if scenario.distinct <= 1_000}
 
 
 def test_a_reduction_that_changes_a_verdict_fails_before_anything_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = replace(ROW, reduced=[Found("violated", 4, "p", 3, ("symmetry",)), *ROW.reduced[1:]])
-    monkeypatch.setattr(command, "explored", lambda: iter([wrong]))
+    monkeypatch.setattr(command, "explored", lambda most: iter([wrong]))
     before = (command.ROOT / PAGE).read_text(encoding="utf-8")
     assert command.main([]) == 1
     assert "as it is holds" in capsys.readouterr().err
