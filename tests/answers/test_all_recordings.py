@@ -54,7 +54,7 @@ def test_every_sequence_is_equal(shared_folder: Path, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long("4.4.0", "[directed-tv0]", "[directed-tv1]")
+@pytest.mark.long("4.4.0", "3.9.1", "[directed-tv0]", "[directed-tv1]")
 @pytest.mark.parametrize("name", WEARING)
 def test_every_sequence_that_wears_out_an_epoch_is_equal(shared_folder: Path, name: str) -> None:
     every = [each for each in read(file_of(shared_folder, name)) if wears_out_an_epoch(each)]

@@ -75,6 +75,7 @@ def test_what_is_expected_to_hold_or_to_be_violated_is_held_against_what_is_foun
     assert Entry(job, broken).outcome == "unexpected"
 
 
+@pytest.mark.slow
 def test_walks_of_a_seed_are_a_job_of_their_own_and_prove_nothing(jobs: Jobs) -> None:
     one, other = jobs("{scenarios: late_produce, seeds: 1..2, steps: 4000}")
     assert (one.expected, one.within, one.states) == ("unbroken", "seed 1", 4000)

@@ -20,7 +20,9 @@ MUTANT = Row("a", "b", Found("violated", 9, "p", 5), [Found("violated", 4, "p", 
     "scenario",
     [
         # Each reduction of each model is compiled by itself, a minute for the transactions: CI has `make reductions`.
-        pytest.param(SCENARIOS[name], id=name, marks=[pytest.mark.deep] if name != "two_phase_commit" else [])
+        pytest.param(
+            SCENARIOS[name], id=name, marks=pytest.mark.deep if name != "two_phase_commit" else pytest.mark.slow
+        )
         for name in SMALL
     ],
 )
