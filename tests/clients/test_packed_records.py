@@ -83,6 +83,7 @@ def test_a_broker_unpacks_a_batch_only_to_look_for_a_time(tmp_path: Path, monkey
 
 def test_what_is_unpacked_too_often_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segment, "view_batch", read_batch)
+    monkeypatch.setattr(segment.Segment, "read_since", lambda self, timestamp_ms, from_offset: self.read(from_offset))
     with pytest.raises(AssertionError, match="by the consumer"):
         test_a_broker_unpacks_a_batch_only_to_look_for_a_time(tmp_path, monkeypatch)
 
