@@ -124,6 +124,7 @@ def test_what_was_reduced_is_said_and_by_how_much(run: Any) -> None:
     assert "two_phase_commit: 920 states stand for 296,448, 322.23 times as many" in outcome.out
 
 
+@pytest.mark.slow
 def test_json_of_a_reduced_run_has_the_factor_where_it_is_known(run: Any) -> None:
     reduced = run("check", "two_phase_commit", "--reduce", "symmetry", "--json").json["scenarios"][0]["reduction"]
     assert reduced == {
@@ -154,6 +155,7 @@ def test_both_reductions_together(run: Any) -> None:
     assert second["unused"] == {"symmetry": "no parts are alike in this setup"}
 
 
+@pytest.mark.slow
 def test_a_story_of_a_reduced_run_is_a_real_one(run: Any, tmp_path: Path) -> None:
     arguments = ("check", "spark_task_attempts", "--bounds", "records=1,extra_attempts=1", "--reduce", "symmetry")
     mutant = SCENARIOS["spark_task_attempts"].mutants[0].name

@@ -4,11 +4,14 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from zombieproof.checker.scenarios import SCENARIOS
 
 SWARM = ("check", "zombie_takeover", "--simulate", "2000000steps", "--swarm", "--seed", "3")
 
 
+@pytest.mark.slow
 def test_a_story_says_its_bounds_and_becomes_a_file(run: Any, tmp_path: Path) -> None:
     story = tmp_path / "story.jsonl"
     outcome = run(*SWARM, "-o", story)

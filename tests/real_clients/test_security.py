@@ -241,6 +241,7 @@ def client(request: Any, monkeypatch: pytest.MonkeyPatch) -> Client:
 LOGINS = [Login(mechanism, tls) for mechanism in MECHANISMS for tls in (False, True)] + [Login("", tls=True)]
 
 
+@pytest.mark.sample("SCRAM-SHA-256", "-SSL]")
 @pytest.mark.parametrize("login", LOGINS, ids=lambda each: f"{each.protocol} {each.mechanism}".strip())
 def test_a_client_logs_in_commits_and_reads(client: Client, login: Login, files: Files) -> None:
     with served(login, files) as broker:
