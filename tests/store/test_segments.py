@@ -153,6 +153,20 @@ def test_the_last_segment_goes_as_well_when_it_is_too_old(place: Place) -> None:
     assert place.reopen().log.start_offset == end
 
 
+def test_a_segment_that_was_the_last_one_at_a_crash_goes_when_it_is_too_old() -> None:
+    """Nothing protects the times in its index: its batches are asked."""
+    place = Place(replace(SMALL, segment_bytes=1 << 20, index_interval_bytes=1))
+    place.write(20)
+    place.log.flush()
+    place.directory.checkpoint()
+    place.crash()
+    assert not place.log.segments[-1]._indexes.has_all_times
+    end = place.log.end_offset
+    assert place.log.expired_before(end) == 0
+    place.clock.advance(60_001)
+    assert place.log.expired_before(end) == end
+
+
 def test_aborted_transactions_are_forgotten_with_their_segments(place: Place) -> None:
     for number in range(6):
         place.write(3, producer_id=number, transactional=True)

@@ -309,6 +309,17 @@ def test_a_connection_for_which_no_file_can_be_opened_is_refused(
         again.close()
 
 
+def test_an_address_that_this_machine_does_not_have_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, elsewhere = (socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_INET, ("192.0.2.1", 0))
+    monkeypatch.setattr("zombieproof.wire.listening._addresses", lambda host, port: [elsewhere, here])
+    (listener,) = listening("both", 0)
+    with closing(listener):
+        assert listener.getsockname()[0] == "127.0.0.1"
+    monkeypatch.setattr("zombieproof.wire.listening._addresses", lambda host, port: [elsewhere])
+    with pytest.raises(CannotListen, match="assign requested address"):
+        listening("elsewhere", 0)
+
+
 def test_a_port_that_is_taken_is_said_so() -> None:
     (listener,) = listening("127.0.0.1", 0)
     with closing(listener), pytest.raises(CannotListen, match="in use"):

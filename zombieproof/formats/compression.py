@@ -20,7 +20,10 @@ XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER = len(XERIAL_MAGIC) + 8
 """Snappy as the Java client writes it: magic, version, compatible version, then blocks, each behind its length."""
 XERIAL_BLOCK = 32 << 10
-MOST_UNPACKED, MOST_TIMES, OFTEN_TIMES = 1 << 28, 64, 8
+MOST_UNPACKED, MOST_TIMES = 1 << 28, 64
+"""A section unpacks to at most so many bytes, or so many times its size if that is more."""
+OFTEN_TIMES = 8
+"""For so many times its size there is room at the first attempt."""
 MOST_OF_LZ4 = 256
 """One byte of lz4 stands for no more."""
 

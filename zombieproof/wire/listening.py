@@ -19,6 +19,8 @@ LOG = logging.getLogger("zombieproof.serve")
 BACKLOG = 128
 """Connections that may wait until they are accepted."""
 _OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
+_NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+"""A host may have addresses of IPv6 that this machine does not have."""
 
 
 class CannotListen(OSError):
@@ -69,28 +71,43 @@ class Listening(socket.socket):
 
 
 def listening(host: str, port: int) -> list[Listening]:
-    """Sockets at every address of a host, all at one port; 0: any that is free.
+    """Sockets at every address of a host that this machine has, all at one port; 0: any that is free.
 
     Raises:
         CannotListen: see there.
     """
-    sockets = list[Listening]()
+    sockets, missing = list[Listening](), OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
     try:
         for family, address in _addresses(host, port):
-            made = Listening(family, socket.SOCK_STREAM)
-            sockets.append(made)
-            if system.NAME != "Windows":  # where it would take a port from others
-                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            made.bind((address[0], port, *address[2:]))
-            made.listen(BACKLOG)
-            port = made.getsockname()[1]
+            try:
+                sockets.append(_listening_at(family, address, port))
+                port = sockets[-1].getsockname()[1]
+            except OSError as error:
+                if error.errno not in _NO_SUCH_ADDRESS:
+                    raise
+                missing = error
+        if not sockets:
+            raise missing
     except OSError as error:
         for made in sockets:
             made.close()
         raise CannotListen(error.errno, error.strerror or str(error)) from error
     return sockets
+
+
+def _listening_at(family: socket.AddressFamily, address: Any, port: int) -> Listening:
+    made = Listening(family, socket.SOCK_STREAM)
+    try:
+        if system.NAME != "Windows":  # where it would take a port from others
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind((address[0], port, *address[2:]))
+        made.listen(BACKLOG)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def _addresses(host: str, port: int) -> Iterable[tuple[socket.AddressFamily, Any]]:

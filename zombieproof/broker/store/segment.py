@@ -212,6 +212,15 @@ class Segment:
         """Whether a batch may be as late as `timestamp_ms`, as far as the indexes tell."""
         return not self._indexes.has_all_times or self.max_timestamp_ms >= timestamp_ms
 
+    def is_older_than(self, timestamp_ms: int) -> bool:
+        """Whether every batch is; False as well where a batch cannot be read."""
+        if self._indexes.has_all_times:
+            return self.max_timestamp_ms < timestamp_ms
+        try:
+            return self.latest_ms() < timestamp_ms
+        except (Undecodable, OSError):  # A reader will find it.
+            return False
+
     def latest_ms(self) -> int:
         """The greatest time of a batch that has records; NONE: there is none.
 

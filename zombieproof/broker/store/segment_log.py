@@ -380,7 +380,7 @@ class SegmentLog(LogFiles):
             return self.start_offset
         now_ms, config, size = self.clock.now_ms(), self.config, sum(each.size for each in kept)
         for segment in kept:
-            too_old = config.retention_ms != NONE and not segment.may_have_since(now_ms - config.retention_ms)
+            too_old = config.retention_ms != NONE and segment.is_older_than(now_ms - config.retention_ms)
             too_large = config.retention_bytes != NONE and size - segment.size >= config.retention_bytes
             if segment.end_offset > high_watermark or not (too_old or too_large):
                 return max(segment.base_offset, self.start_offset)
