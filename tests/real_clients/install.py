@@ -398,8 +398,8 @@ def _digest(installer: Installer, folder: Path) -> str:
 # ---------------------------------------------------------------- the command
 
 
-def usual() -> list[str]:
-    """The clients that are installed where none is named."""
+def default_clients() -> list[str]:
+    """The clients that are installed by default."""
     of_their_time = dict.fromkeys(name for each in GENERATIONS for name in clients_of(each).values())
     return [*INSTALLERS, *FRAMEWORKS, *GO_SUITES, *of_their_time]
 
@@ -409,8 +409,8 @@ def main(words: Sequence[str] | None = None) -> int:
     about = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.real_clients.install", description=about)
     known = (*INSTALLERS, *FRAMEWORKS, *GO_SUITES, *BESIDE, *OF_THEIR_TIME)
-    parser.add_argument("name", nargs="*", help=f"which ({', '.join(usual())}): {', '.join(known)}")
-    names = parser.parse_args(words).name or usual()
+    parser.add_argument("name", nargs="*", help=f"which ({', '.join(default_clients())}): {', '.join(known)}")
+    names = parser.parse_args(words).name or default_clients()
     unknown = [name for name in names if name not in known]
     if unknown:
         parser.error(f"no client is named {', '.join(unknown)}; there are {', '.join(known)}")

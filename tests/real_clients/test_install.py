@@ -79,7 +79,7 @@ def test_one_that_fails_does_not_keep_another_from_being_installed(
     monkeypatch.setattr(install, "CLIENTS", clients)
     lacks = Installer(("no-such-tool",), (), lambda _: (), lambda folder: (folder,))
     monkeypatch.setattr(install, "INSTALLERS", {"lacks": lacks, **install.INSTALLERS})
-    monkeypatch.setattr(install, "usual", lambda: ["lacks", "copy"])
+    monkeypatch.setattr(install, "default_clients", lambda: ["lacks", "copy"])
     assert install.main([]) == 1
     told = capsys.readouterr()
     assert "copy is ready" in told.out

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def explored(most: int | None = None) -> Iterator[Row]:
-    """The rows of scenarios of at most so many states, one after the other; stderr says which is under way."""
+    """The rows of scenarios with at most `most` states, one after the other; stderr names the present one."""
     for scenario in SCENARIOS.values():
         if most is not None and scenario.distinct > most:
             continue
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command: 1 where a reduction changes what it must not, or the page says something else."""
     parser = argparse.ArgumentParser(prog="python -m tests.reductions", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail where the page would differ")
-    parser.add_argument("--most", type=int, metavar="STATES", help="with --check: leave out what has more states")
+    parser.add_argument("--most", type=int, metavar="STATES", help="with --check: leave larger scenarios out")
     asked = parser.parse_args(arguments)
     if asked.most is not None and not asked.check:
         parser.error("--most goes with --check: the page needs every scenario")

@@ -78,7 +78,7 @@ class Storage:
         fault = directory.fault_of_writing()
         if fault is not None:
             if self._is_due and (refused := directory.take_refused()):
-                self._report(f"{fault}. Logs that are closed: {len(closed)}; writes refused meanwhile: {refused}")
+                self._report(f"{fault}. Logs that are closed: {len(closed)}; refused writes: {refused}")
             return
         for partition in closed:
             store = self.data.reopen(node, partition)

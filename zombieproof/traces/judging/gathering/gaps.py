@@ -298,8 +298,8 @@ def _holes(log: PartitionLog) -> Iterator[NotJudged]:
             first_offset=gap.first,
             last_offset=gap.last,
             why=f"{where} {which} missing between batches that are there, and {log.holes_why}",
-            fetch=f"another copy of {name} with what is at {where}; if the topic is compacted, the file "
-            f"cleaner-offset-checkpoint beside the partition, or {METADATA}, which has its cleanup.policy",
+            fetch=f"another copy of {name} that has {where}; if the topic is compacted, the file "
+            f"cleaner-offset-checkpoint from the folder that {name} is in, or {METADATA}, which has its cleanup.policy",
         )
 
 
