@@ -8,8 +8,8 @@ import pytest
 from tests.broker.partitions import Place, copied, data, end, plain, verified
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.log import MemoryLog
-from zombieproof.broker.partition.replica import Replica
-from zombieproof.formats.batches import Batch
+from zombieproof.broker.partition.replica import Replica, Room
+from zombieproof.formats.batches import Batch, Record
 from zombieproof.messages.partitions import LATEST
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, Error, Isolation, Mode, Origin, PartitionState, Row
@@ -184,6 +184,24 @@ def test_read_committed_ends_at_the_last_stable_offset_and_names_the_aborted() -
     assert [replica.listed_offset(LATEST, each).offset for each in (COMMITTED, UNCOMMITTED)] == [3, 4]
 
 
+def test_a_fetch_is_told_of_what_its_batches_need_and_of_little_behind_them() -> None:
+    replica = Place().leader()
+    for producer_id in range(400):
+        verified(replica, data(producer_id, 0))
+        end(replica, producer_id, committed=producer_id % 4 == 0)
+    assert len(replica.aborted) == 300
+    delivered, offset = list[int](), 0
+    while (fetched := replica.fetch(offset, COMMITTED, Room(most_bytes=1))).batches:
+        aborted = dict(fetched.aborted or ())
+        assert len(aborted) < 60
+        assert min(aborted.values(), default=offset) >= offset - 1
+        (batch,) = fetched.batches
+        if not batch.is_control and aborted.get(batch.producer_id) != batch.base_offset:
+            delivered.append(batch.producer_id)
+        offset = batch.last_offset + 1
+    assert (offset, delivered) == (800, list(range(0, 400, 4)))
+
+
 def test_behind_the_marker_nobody_is_told_of_the_aborted_transaction() -> None:
     replica = Place().leader()
     verified(replica, data(1, 0))
@@ -191,6 +209,14 @@ def test_behind_the_marker_nobody_is_told_of_the_aborted_transaction() -> None:
     replica.append(plain(1), 0, Origin.CLIENT)
     assert replica.fetch(1, COMMITTED).aborted == ((1, 0),)
     assert replica.fetch(2, COMMITTED).aborted == ()
+
+
+def test_the_time_of_a_record_is_told_in_64_bits_whatever_its_batch_says() -> None:
+    replica = Place().leader()
+    records = Record(None, b"a", timestamp_ms=1), Record(None, b"b", timestamp_ms=2**63 + 5)
+    replica.append(replace(plain(2), records=records, timestamp_ms=7), 0, Origin.CLIENT)
+    told = replica.listed_offset(7, UNCOMMITTED)
+    assert (told.offset, told.timestamp_ms) == (1, 5 - 2**63)
 
 
 @pytest.mark.parametrize(("offset", "error"), [(-1, 1), (0, 0), (2, 0), (3, 1)])

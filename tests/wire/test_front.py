@@ -5,6 +5,7 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 
+import crc32c
 import pytest
 
 from tests.wire.fronts import CLIENT, fronted
@@ -14,7 +15,7 @@ from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.compression import Codec, pack_records
 from zombieproof.formats.encoding import write_batch
-from zombieproof.formats.record_batch import HEADER, header_at, sealed
+from zombieproof.formats.record_batch import CHECKSUMMED_FROM, CRC_AT, HEADER, header_at, sealed
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
 from zombieproof.model.api_versions import offered_versions, understood_versions
@@ -219,6 +220,28 @@ def test_a_batch_that_does_not_hold_what_it_says_has_no_records() -> None:
     forged, untouched = (sealed(header_at(whole, 0), bytes(each)) for each in (records, whole[HEADER.size :]))
     assert [len(each.batch.records) for each in sent_batches(untouched + forged, "t0")] == [2, 0]
     assert not any(each.is_corrupt for each in sent_batches(untouched + forged, "t0"))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"attributes": 1 << 5},
+        {"attributes": 7},
+        {"last_offset_delta": -1},
+        {"record_count": -5},
+        {"producer_epoch": -2},
+    ],
+    ids=["control", "codec", "offsets", "count", "epoch"],
+)
+def test_a_batch_with_its_checksum_that_makes_no_sense_is_an_invalid_record(changed: dict[str, int]) -> None:
+    forged = bytearray(BYTES)
+    HEADER.pack_into(forged, 0, *header_at(BYTES, 0)._replace(**changed))
+    forged[CRC_AT : CRC_AT + 4] = crc32c.crc32c(bytes(forged[CHECKSUMMED_FROM:])).to_bytes(4, "big")
+    with Embedded(durability=Durability.MEMORY) as embedded:
+        embedded.create_topic("t")
+        answer = embedded.ask(Produce(9, None, -1, {("t", 0): sent_batches(bytes(forged), "t")}))
+        assert isinstance(answer, ProduceAnswer)
+        assert answer.partitions["t", 0].error == Error.INVALID_RECORD
 
 
 @pytest.mark.parametrize("codec", [codec for codec in Codec if codec is not Codec.NONE])

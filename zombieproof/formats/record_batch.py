@@ -106,9 +106,14 @@ def header_at(data: bytes | memoryview, at: int) -> BatchHeader:
     return tuple.__new__(BatchHeader, HEADER.unpack_from(data, at))
 
 
+def matches_checksum(header: BatchHeader, data: bytes | memoryview, at: int) -> bool:
+    """Whether the batch at byte `at`, all of whose bytes are there, has its checksum."""
+    return crc32c.crc32c(data[at + CHECKSUMMED_FROM : at + LOG_OVERHEAD + header.length]) == header.crc
+
+
 def is_sound(header: BatchHeader, data: bytes | memoryview, at: int) -> bool:
     """Whether the batch at byte `at`, all of whose bytes are there, has its checksum and makes sense."""
-    if crc32c.crc32c(data[at + CHECKSUMMED_FROM : at + LOG_OVERHEAD + header.length]) != header.crc:
+    if not matches_checksum(header, data, at):
         return False
     delta, count = header.last_offset_delta, header.record_count
     if header.attributes & CODEC_BITS > NEWEST_CODEC or header.base_offset < 0 or delta < 0:

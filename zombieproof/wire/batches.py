@@ -11,7 +11,7 @@ from zombieproof.formats.compression import unpack_records
 from zombieproof.formats.encoding import batch_of, view_batch, write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.packed_records import PackedRecords
-from zombieproof.formats.record_batch import CRC_AT, HEADER, LOG_OVERHEAD, MAGIC, MAGIC_AT, header_at
+from zombieproof.formats.record_batch import CRC_AT, HEADER, LOG_OVERHEAD, MAGIC, MAGIC_AT, header_at, matches_checksum
 from zombieproof.formats.stored_records import check_section
 from zombieproof.messages.partitions import SentBatch
 from zombieproof.model.vocabulary import NONE
@@ -52,9 +52,10 @@ def _batch(data: bytes, at: int, end: int, topic: str) -> SentBatch:
         batch = view_batch(data, at, topic)
     except Undecodable:
         # What its header says counts all the same: whoever refuses it asks about its transaction first.
-        packed = data[at:end]
-        encoded = Encoded(packed, PackedRecords(packed, max(header.record_count, 0)), None, ())
-        return SentBatch(batch_of(header, encoded), header.base_offset, is_corrupt=True)
+        packed, is_corrupt = data[at:end], not matches_checksum(header, data, at)
+        records = PackedRecords(packed, max(header.record_count, 0)) if is_corrupt else ()
+        batch = batch_of(header, Encoded(packed, records, None, ()))
+        return SentBatch(batch, header.base_offset, is_corrupt)
     if not header.is_control:
         try:
             section = unpack_records(header.codec, data[at + HEADER.size : end])

@@ -3,7 +3,10 @@
 Source: reference §3.6, §6; ``TransactionIndex.java``, ``LocalLog.addAbortedTransactions``.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from zombieproof.statemachines.partition_leader.offsets import listing
@@ -56,13 +59,17 @@ class AbortedIndex:
             )
         self._entries.append(entry)
 
+    def reaches(self, offset: int) -> bool:
+        """Whether any of them ends at `offset` or behind it."""
+        return bool(self._entries) and self._entries[-1].last_offset >= offset
+
     def collect(self, fetch_offset: int, upper_bound: int) -> Collected:
         """The entries that overlap a fetch of ``[fetch_offset, upper_bound)``.
 
         The search ends at the first entry at which everything below `upper_bound` was stable.
         """
         found = []
-        for entry in self._entries:
+        for entry in islice(self._entries, self._first_reaching(fetch_offset), None):
             _, first, last, stable = entry
             judged = listing(first, last, stable, fetch_offset, upper_bound)
             if judged.is_listed:
@@ -70,6 +77,10 @@ class AbortedIndex:
             if judged.is_last:
                 return Collected(tuple(found), is_complete=True)
         return Collected(tuple(found), is_complete=False)
+
+    def _first_reaching(self, offset: int) -> int:
+        """Where the entries begin that end at `offset` or behind it."""
+        return bisect_left(self._entries, offset, key=attrgetter("last_offset"))
 
     def truncate(self, end_offset: int) -> None:
         """Drop the entries whose marker is at or behind `end_offset`."""

@@ -419,7 +419,7 @@ class Replica:
         batches, read_bytes = _within(self.log.read(offset), read.bound, room)
         aborted: tuple[tuple[int, int], ...] | None = None
         if read.lists_aborted:
-            found = self.aborted.collect(offset, read.aborted_below).aborted if batches else ()
+            found = self._aborted_of(offset, batches, read.aborted_below) if batches else ()
             aborted = tuple((entry.producer_id, entry.first_offset) for entry in found)
         return Fetched(
             read.error,
@@ -430,6 +430,22 @@ class Replica:
             batches,
             read_bytes=read_bytes,
         )
+
+    def _aborted_of(self, offset: int, batches: tuple[Batch, ...], below: int) -> tuple[AbortedTransaction, ...]:
+        """The aborted transactions that a fetch of `batches` is told of, none of which begins at `below` or behind it.
+
+        As Kafka's offset index is sparse, some that begin behind the batches are told of as well.
+        Source: ``LocalLog.addAbortedTransactions``, ``LogSegment.fetchUpperBoundOffset``.
+        """
+        if not self.aborted.reaches(offset):
+            return ()
+        passed = 0
+        for batch in self.log.read(batches[-1].last_offset + 1):
+            if passed > self.config.index_interval_bytes:
+                below = min(below, batch.base_offset)
+                break
+            passed += size_of(batch)
+        return self.aborted.collect(offset, below).aborted
 
     def listed_offset(self, timestamp_ms: int, isolation: Isolation) -> ListedOffset:
         """What ListOffsets tells such a reader of a time, or of a place that a negative one stands for."""
@@ -532,9 +548,9 @@ def _diverging(epoch: int, end_offset: int, reach: offsets.Reach, stable: offset
 
 
 def _time_at(batch: Batch, offset: int) -> int:
-    """The time of a record; a marker is as old as its batch."""
+    """The time of a record, which is not above 64 bits, whatever its batch says; a marker is as old as its batch."""
     times = dict(zip(batch.offsets, batch.timestamps, strict=True))
-    return times.get(offset, batch.timestamp_ms)
+    return (times.get(offset, batch.timestamp_ms) + 2**63) % 2**64 - 2**63
 
 
 def _first_since(batch: Batch, timestamp_ms: int, start_offset: int) -> int:

@@ -94,8 +94,8 @@ class Fetch(NamedTuple):
 def fetch(offset: int, isolation: int, stable: Readable, reach: Reach, rules: Rules) -> Fetch:
     """A fetch from `offset` on, at a replica that answers it.
 
-    The bound that Kafka's sparse offset index gives the list of aborted transactions is the log's end, but for
-    megabytes behind the fetch.
+    The list of aborted transactions is bounded by the log's end. In a log that goes on for more than the interval of
+    its offset index, whoever has the batches bounds it more closely; what is left out begins behind them.
     """
     error = error_of_fetch(offset, reach.log_start, reach.log_end)
     if error != Error.NONE:
