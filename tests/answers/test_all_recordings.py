@@ -19,6 +19,8 @@ NAMES = (
     *("kafka-4.4.0-directed-tv0", "kafka-4.4.0-directed-tv1", "kafka-4.4.0-directed-tv2", "kafka-4.4.0-acl-tv2"),
     *("kafka-4.4.0-random-tv0", "kafka-4.4.0-random-tv1", "kafka-4.4.0-random-tv2", "kafka-4.4.0-groups-tv2"),
 )
+LARGE = ("random-tv0", "random-tv1", "random-tv2")
+"""More than 1,500 sequences each."""
 WEARING = tuple(name for name in NAMES if "directed" in name)
 """Recordings with sequences that use up every epoch of a producer id, which takes seconds each."""
 
@@ -46,6 +48,7 @@ def differences(sequences: Iterable[Recorded]) -> list[tuple[str, int]]:
 
 
 @pytest.mark.slow
+@pytest.mark.long(*(f"[{name}]" for name in LARGE))
 @pytest.mark.parametrize("name", NAMES)
 def test_every_sequence_is_equal(shared_folder: Path, name: str) -> None:
     every = [each for each in read(file_of(shared_folder, name)) if not wears_out_an_epoch(each)]
@@ -54,7 +57,14 @@ def test_every_sequence_is_equal(shared_folder: Path, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long("4.4.0", "3.9.1", "[directed-tv0]", "[directed-tv1]")
+@pytest.mark.parametrize("name", LARGE)
+def test_every_fourth_sequence_of_a_large_recording_is_equal(shared_folder: Path, name: str) -> None:
+    some = list(read(file_of(shared_folder, name)))[::4]
+    assert len(some) > 390
+    assert differences(some) == []
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("name", WEARING)
 def test_every_sequence_that_wears_out_an_epoch_is_equal(shared_folder: Path, name: str) -> None:
     every = [each for each in read(file_of(shared_folder, name)) if wears_out_an_epoch(each)]

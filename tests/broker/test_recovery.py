@@ -121,6 +121,7 @@ SLICES = 4
 SOME = settings(max_examples=24, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.long("3.9-1", "4.3-tv0-1")
 @pytest.mark.sample("newest-1")
 @pytest.mark.parametrize(("release", "nodes"), CLUSTERS)
 @given(operations=OPERATIONS, how=st.sampled_from(sorted(DROPS)), part=st.integers(0, SLICES - 1))

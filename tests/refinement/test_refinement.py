@@ -31,7 +31,7 @@ from zombieproof.statemachines.kernel import IllegalTransition
 
 QUICK = 200
 """Up to so many states a scope is part of `make test`."""
-MANY = 450
+MANY = 400
 """From so many states on it is left to `make deep`; CI takes random walks through it (below)."""
 ALSO_IN_CI = {"coordinator_failover", "forgotten"}
 """Some kinds of action are taken in none that is smaller."""

@@ -57,7 +57,7 @@ OTHERWISE: Final = (
     Otherwise(FAILOVER, ("finished_are_remembered",)),
     Otherwise(LOST, ("ends_are_idempotent",)),
     Otherwise(COPY, ("aborts_have_control_records",), bounds=_SMALL | {"aborts": 1}),
-    Otherwise(TWO_GROUPS, ("last_commit_is_of_a_group",)),
+    Otherwise(TWO_GROUPS, ("last_commit_is_of_a_group",), judged=_COPIES),
     Otherwise(FAILOVER, ("aborted_is_recorded",)),
     Otherwise(LOST, ("second_controls_are_ignored",)),
     Otherwise(LOST, ("leaders_are_told",)),
