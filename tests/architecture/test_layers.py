@@ -141,10 +141,13 @@ def copy(repository_root: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def add(package: Path, statement: str) -> None:
+def add(package: Path, statement: str, number: int = 0) -> str:
+    """Add a module with `statement` to a package, and return the module's name."""
     package.mkdir(exist_ok=True)
     (package / "__init__.py").touch()
-    (package / "zz_added_by_a_test.py").write_text(statement + "\n")
+    name = f"zz_added_by_a_test_{number:02}"
+    (package / f"{name}.py").write_text(statement + "\n")
+    return name
 
 
 def contracts(output: str, outcome: str) -> set[str]:
@@ -166,13 +169,17 @@ def test_each_layer_may_use_what_is_its_own(lint: Lint, copy: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.sample("model: import random", "checker: from zombieproof import broker", "farm: from")
-@pytest.mark.parametrize("breach", BREACHES, ids=lambda breach: f"{breach.importer}: {breach.statement or 'exists'}")
-def test_a_forbidden_import_breaks_its_contract(lint: Lint, copy: Path, breach: Breach) -> None:
-    add(copy / "zombieproof" / breach.importer, breach.statement)
+@pytest.mark.sample(PURE, TWO_SIDES)
+@pytest.mark.parametrize(
+    ("contract", "statements"), sorted({(each.contract, bool(each.statement)) for each in BREACHES})
+)
+def test_forbidden_imports_break_their_contract(lint: Lint, copy: Path, contract: str, statements: bool) -> None:
+    breaches = [each for each in BREACHES if (each.contract, each.statement != "") == (contract, statements)]
+    names = [add(copy / "zombieproof" / each.importer, each.statement, number) for number, each in enumerate(breaches)]
     result = lint(copy)
     assert result.returncode == 1, result.stdout + result.stderr
-    assert contracts(result.stdout, "BROKEN") == {breach.contract}
+    assert contracts(result.stdout, "BROKEN") == {contract}
+    assert [name for name in names if statements and name not in result.stdout] == []
 
 
 def test_no_contract_is_left_without_a_breach(lint: Lint, copy: Path) -> None:

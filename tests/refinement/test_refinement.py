@@ -117,7 +117,7 @@ WALKED = [
 WALKED.append(replace(SCENARIOS["late_offset_commit"], name="late_offset_commit_of_3_9", changes={}))
 """Here a refused commit takes along what waits."""
 
-WALKS = 3
+WALKS = 2
 
 LATE = transaction_scenario(
     "late",
@@ -206,7 +206,7 @@ def test_the_live_system_takes_the_checkers_steps_on_random_walks(scenario: Scen
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", [scope for scope in SCOPES if is_deep(scope)], ids=lambda scope: scope.scenario.name)
 def test_the_live_system_takes_the_checkers_steps_on_random_walks_through_what_is_deep(scope: Scope) -> None:
-    for seed in range(4 * WALKS):
+    for seed in range(5 * WALKS):
         assert walked(scope.setup, seed) > 0
 
 

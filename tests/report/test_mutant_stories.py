@@ -760,7 +760,7 @@ def last_step(run: Run) -> list[str]:
     [
         # The mutant of this scenario takes twenty seconds to compile.
         pytest.param(
-            name, *rest, id=f"{name}-{rest[0]}", marks=[pytest.mark.slow] if name == "fetches_in_steps" else []
+            name, *rest, id=f"{name}-{rest[0]}", marks=[pytest.mark.deep] if name == "fetches_in_steps" else []
         )
         for name, *rest in REASONS
     ],

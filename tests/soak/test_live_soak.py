@@ -95,8 +95,7 @@ def test_what_is_wrong_is_seen_by_clients(mutant: LiveMutant, monkeypatch: pytes
     pytest.fail(f"{mutant.name}: {mutant.shows} is not among {seen}")
 
 
-@pytest.mark.slow
-@pytest.mark.long("[8-")
+@pytest.mark.deep
 @pytest.mark.parametrize("weather", sorted({mutant.weather for mutant in LIVE_MUTANTS}, key=repr), ids=str)
 @pytest.mark.parametrize("seed", FIRST_ROUNDS[:2])
 def test_what_mutants_are_put_into_is_right(seed: int, weather: DiskWeather) -> None:

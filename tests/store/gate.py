@@ -42,7 +42,7 @@ class Row:
 
 def crash_points(depth: str) -> list[Job]:
     if depth == "commit":
-        return [partial(crashing.crash_points, name, 16 * share, every=17) for name, share in SIZES.items()]
+        return [partial(crashing.crash_points, name, 16 * share, every=31) for name, share in SIZES.items()]
     size, parts = {"gate": (38, 6), "soak": (120, 12)}[depth]
     return [
         partial(crashing.crash_points, name, size * share, every=parts, part=part)

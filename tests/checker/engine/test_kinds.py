@@ -216,6 +216,10 @@ def stores_into_an_array(state: Any, action: int, setup: Setup, trail: Trail) ->
     return True
 
 
+@pytest.mark.long(
+    *("adds-i1", "adds-i2", "adds-u2", "adds-u4"),
+    *("stores_into_an_array-i1", "stores_into_an_array-u1", "stores_into_an_array-u2", "stores_into_an_array-i4"),
+)
 @pytest.mark.sample("stores-u1", "adds-i4", "stores_into_an_array-i2")
 @pytest.mark.parametrize("width", RANGES)
 @pytest.mark.parametrize("step", [stores, adds, stores_into_an_array], ids=lambda step: step.__name__)

@@ -28,6 +28,7 @@ def alike(model: Model, setup: object) -> Model:
     return symmetric(model, setup, [promise.name for promise in model.promises]).model
 
 
+@pytest.mark.long("6-553", "7-920", "8-1461", "9-2232")
 @pytest.mark.sample("5-314", "20-54922")
 @pytest.mark.parametrize(
     ("managers", "orbits"), [(5, 314), (6, 553), (7, 920), (8, 1_461), (9, 2_232), (10, 3_300), (20, 54_922)]
