@@ -102,7 +102,7 @@ def test_a_sample_of_nothing_is_refused_where_all_recordings_are(
 @pytest.mark.slow
 def test_a_clone_that_stands_alone_has_tests(repository_root: Path, tmp_path: Path) -> None:
     clone = tmp_path / "alone" / "clone"
-    shutil.copytree(repository_root, clone, ignore=shutil.ignore_patterns(".*cache*", ".git", ".venv*", "__pycache__"))
+    shutil.copytree(repository_root, clone, ignore=shutil.ignore_patterns(".*cache*", ".git", ".venv*"))
     code, out = ran(clone, "quick", "--collect-only", "-q")
     assert code == 0, out[-2000:]
     found = re.search(r"(\d+)/\d+ tests collected", out)

@@ -35,9 +35,10 @@ def test_what_was_screened_before_tells_the_same(
 
 
 @pytest.mark.slow
-def test_several_processes_tell_the_same_of_every_recording(pool: Runner) -> None:
-    for folder in RECORDINGS:
-        assert told([folder], LogScreen(pool))[0] == told([folder], LogScreen())[0]
+@pytest.mark.long("19-soak", "20-epoch-exhaustion")
+@pytest.mark.parametrize("folder", RECORDINGS, ids=lambda folder: folder.name)
+def test_several_processes_tell_the_same_of_every_recording(folder: Path, pool: Runner) -> None:
+    assert told([folder], LogScreen(pool))[0] == told([folder], LogScreen())[0]
 
 
 @pytest.mark.deep
