@@ -108,7 +108,7 @@ def test_killed_at_any_moment_and_resumed_nothing_differs(
 ) -> None:
     # What is kept and read again is the same whichever verdict comes in the end.
     profile = os.environ.get("ZOMBIEPROOF_TESTS", "quick")
-    kills = {"quick": 2, "ci": 5 if broken else 20}.get(profile, 20)
+    kills = {"quick": 2, "ci": 3 if broken else 8}.get(profile, 20)
     monkeypatch.setenv("ZOMBIEPROOF_CACHE_DIR", str(tmp_path / "cache"))
     model = tmp_path / "dice.py"
     model.write_text(MODEL.format(sides=SIDES))

@@ -238,6 +238,7 @@ def test_every_file_of_the_shared_recordings_is_written_as_it_was_read(
 
 
 @pytest.mark.slow
+@pytest.mark.long("20-epoch-exhaustion")
 @pytest.mark.parametrize("name", LARGE)
 def test_every_file_of_a_large_recording_is_written_as_it_was_read(
     name: str, shared_folder: Path, capsys: pytest.CaptureFixture[str]
