@@ -46,6 +46,8 @@ LOG_FILES = re.compile(
 )
 KINDS = "the layout of a data directory"
 MOVE = "move it away"
+MOST_NAMED = 8
+"""Partitions that a loss names one by one."""
 WRITTEN = "every save writes it whole"
 PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<number>\d{1,9})")
 
@@ -130,6 +132,7 @@ def inspect(
             fault = f"{FILE} has {found.saved.nodes} brokers, and this is none of their folders"
             found.findings.append(_stray(name, fault, "all records in it, unless another broker has them too"))
     found.findings[:] = [_with_replicas(each, found) for each in found.findings]
+    found.findings += list(_older_copies(found))
     return found
 
 
@@ -321,6 +324,29 @@ def _with_replicas(finding: Finding, found: Inspection) -> Finding:
             losses.append(f"at this replica of {each[0]}-{each[1]}, {forgotten(start)}")
     remedy = "begin empty logs, and fetch them from other brokers where possible"
     return replace(finding, remedy=remedy, loses="; ".join(losses) or NOTHING)
+
+
+def _older_copies(found: Inspection) -> Iterator[Finding]:
+    """Folders of brokers that older copies have replaced: all records since then are missing."""
+    generation = 0 if found.saved is None else found.saved.generation
+    older = [node for node, logs in found.logs.items() if 0 < logs.generation < generation and not logs.is_stale]
+    for node in older:
+        logs, left = found.logs[node], list[str]()
+        fault = f"it is an older copy: of generation {logs.generation}, and {generation} is the last one"
+        for partition, known in found.metadata.partitions.items():
+            if node not in known.in_sync:
+                continue  # It fetches what it lacks in any case.
+            sound = [each for each in sound_replicas(partition, node, found) if each not in older]
+            if not sound:
+                left.append(f"{partition[0]}-{partition[1]}")
+                continue
+            remedy = f"move the log away, and fetch it again from broker {sound[0]}"
+            path = logs.folder_of(partition)
+            yield Finding(path, fault, FILE, remedy, NOTHING, Repair.REFETCH, node, partition)
+        if left:
+            where = ", ".join(left) if len(left) <= MOST_NAMED else f"{len(left)} partitions"
+            loses = f"what was written, committed or deleted since then in {where}"
+            yield Finding(folder_of(node), fault, FILE, "continue with it", loses, Repair.CONTINUE, node)
 
 
 def _start_of(partition: TopicPartition, node: int, found: Inspection) -> int:

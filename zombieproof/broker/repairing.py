@@ -32,8 +32,8 @@ from zombieproof.broker.store.cluster_file import (
 )
 from zombieproof.broker.store.disk import Disk, Kind
 from zombieproof.broker.store.findings import UNREADABLE, Finding, Repair
-from zombieproof.broker.store.known_logs import LOG_STATES, LogState, replace_file, write_log_states
-from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVERY_POINTS, LogDirectory
+from zombieproof.broker.store.known_logs import LOG_STATES, LogState, read_log_states, replace_file, write_log_states
+from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, LogDirectory
 from zombieproof.broker.store.log_directory import identify as write_identity
 from zombieproof.broker.store.log_files import DELETED
 from zombieproof.broker.store.salvage import Salvage, plan
@@ -83,7 +83,7 @@ class Repairs:
             if not due or due[0].finding.repair is Repair.NONE:
                 break
             # Which ids continue how, the data logs say: those are repaired before the logs of states.
-            due.sort(key=lambda one: _is_of_states(one.finding))
+            due.sort(key=lambda one: (one.finding.repair is Repair.CONTINUE, _is_of_states(one.finding)))
             repaired = set[object]()
             for each in due:
                 is_alone = each.finding.repair is Repair.MOVE_AWAY or each.finding.partition is None
@@ -107,6 +107,7 @@ class Repairs:
             Repair.REFETCH: self._refetch,
             Repair.RECREATE: self._recreate,
             Repair.SALVAGE: self._salvage,
+            Repair.CONTINUE: self._continue,
         }
         acts[finding.repair](finding, found)
 
@@ -199,26 +200,10 @@ class Repairs:
         logs, partition = _logs_of(finding, found), _partition_of(finding)
         salvage = self._salvaged(finding, found)
         if partition[0] != TRANSACTION_STATE:
-            self._record(logs, partition, salvage.apply(self._keep_copy))
+            logs.record(partition, salvage.apply(self._keep_copy))
             return
         states = self._continued(finding, found).batch
-        self._record(logs, partition, salvage.apply(self._keep_copy, states))
-
-    def _record(self, logs: LogDirectory, partition: TopicPartition, state: LogState) -> None:
-        """Let the offsets of a log be recorded, in the form that the directory has."""
-        states = logs.states
-        if states is None:
-            points = {**logs.recovery_points, partition: state.end_offset}
-            starts = {**logs.log_starts, partition: state.start_offset}
-            for name, offsets in ((RECOVERY_POINTS, points), (LOG_STARTS, starts)):
-                replace_file(self.disk, f"{logs.path}/{name}", write_offsets(offsets))
-        elif partition in states:
-            known = states[partition]
-            states[partition] = state._replace(
-                topic_id=known.topic_id, producer_id=known.producer_id, coordinator_epoch=known.coordinator_epoch
-            )
-            replace_file(self.disk, f"{logs.path}/{LOG_STATES}", write_log_states(states))
-        self.disk.sync_directory(logs.path)
+        logs.record(partition, salvage.apply(self._keep_copy, states))
 
     def _recreate(self, finding: Finding, found: Inspection) -> None:
         if finding.partition is None:
@@ -228,7 +213,7 @@ class Repairs:
         if self.disk.exists(logs.folder_of(partition)):
             self._keep(logs.folder_of(partition))
         end = logs.recorded(partition, encoded(found.metadata.topic_ids[partition[0]])).synced_offset
-        self._record(logs, partition, LogState("", end, end))
+        logs.record(partition, LogState("", end, end))
 
     def _recreate_broker(self, finding: Finding, found: Inspection) -> None:
         if finding.node is None or found.saved is None:
@@ -247,7 +232,7 @@ class Repairs:
         self._leave_to(found, partition, sound_replicas(partition, finding.node or 0, found))
         if self.disk.exists(logs.folder_of(partition)):
             self._keep(logs.folder_of(partition))
-        self._record(logs, partition, LogState("", 0, 0))
+        logs.record(partition, LogState("", 0, 0))
 
     def _leave_to(self, found: Inspection, partition: TopicPartition, sound: list[int]) -> None:
         """The replicas that have the log lead it, and count as in sync; the others fetch it."""
@@ -262,6 +247,14 @@ class Repairs:
         topics = {**saved.topics, partition[0]: topic.model_copy(update={"partitions": partitions})}
         found.saved = saved.model_copy(update={"topics": topics, "version": saved.version + 1})
         write_cluster(self.disk, found.saved)
+
+    def _continue(self, finding: Finding, found: Inspection) -> None:
+        """Let the older copy of a broker's folder count as current."""
+        logs, path = _logs_of(finding, found), f"{finding.path}/{LOG_STATES}"
+        self._keep_copy(path)
+        data = read_log_states(self.disk.read(path)).logs
+        replace_file(self.disk, path, write_log_states(data, 0 if found.saved is None else found.saved.generation))
+        self.disk.sync_directory(logs.path)
 
     # ---------------------------------------------------------------- files and folders
 

@@ -43,6 +43,9 @@ class Storage:
         Raises:
             OSError: the disk fails now.
         """
+        # Replicas in older copies of folders are in sync no more, on the disk, before these count as current.
+        self.data.save()
+        self.data.begin_generation()
         self.data.save()
         self.saved, self.data.is_serving = self.cluster.metadata.version, True
 

@@ -62,6 +62,7 @@ class SavedTopic(_Strict):
 class SavedCluster(_Strict):
     """The whole file. `version` is that of the metadata; a file of an earlier version has no `checksum`.
 
+    `generation`: the folder of no broker is of an earlier one, unless an older copy has replaced it.
     `deleted_ids`: topics of which folders may be left; `deleted_names`: topics of which committed offsets may be left.
     """
 
@@ -71,6 +72,7 @@ class SavedCluster(_Strict):
     next_producer_id: int
     topics: dict[str, SavedTopic]
     version: int = 0
+    generation: int = 0
     deleted_ids: tuple[UUID, ...] = ()
     deleted_names: tuple[str, ...] = ()
     checksum: str | None = None
@@ -123,7 +125,7 @@ def _checksum(data: bytes) -> str:
     return f"{checksum(json.dumps(fields, sort_keys=True).encode()):08x}"
 
 
-def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: int) -> SavedCluster:
+def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: int, generation: int) -> SavedCluster:
     """What is to be saved of `metadata`."""
     topics: dict[str, list[SavedPartition]] = {}
     for (topic, _), known in metadata.partitions.items():
@@ -145,6 +147,7 @@ def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: 
             for topic, partitions in topics.items()
         },
         version=metadata.version,
+        generation=generation,
         deleted_ids=tuple(sorted(metadata.deleted_ids)),
         deleted_names=tuple(sorted(metadata.deleted_names)),
     )

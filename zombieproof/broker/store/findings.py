@@ -43,6 +43,8 @@ class Repair(Enum):
     """Write whose folder it is again."""
     MOVE_AWAY = "move away"
     """Move away a segment that does not continue the log, or a file or folder of the wrong kind."""
+    CONTINUE = "continue"
+    """Continue with an older copy of the folder of a broker."""
     SET_ASIDE = "set aside"
     """Move a folder or a file out of the data directory."""
 
