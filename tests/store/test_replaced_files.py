@@ -275,3 +275,14 @@ def test_a_log_whose_folder_vanishes_while_it_is_served_does_not_begin_again_as_
     served = open_on(disk, 1)
     assert not read(served).offline
     served.abandon()
+
+
+def test_a_folder_in_place_of_a_segment_of_states_is_moved_away() -> None:
+    """The repair reads the other segments for the ids in them."""
+    disk = damages.base(1, is_clean=True).disk.copy()
+    path = next(each for each in files_of(disk) if "__transaction_state-0/" in each and each.endswith(".log"))
+    disk.remove(path)
+    disk.make_directory(path)
+    assert Repairs(disk, "repaired").apply()
+    assert not inspect(disk).refused
+    open_on(disk, 1).close()
