@@ -1,5 +1,7 @@
 """Folders and files that others have replaced, and batches that are gone: noticed, repaired, the loss announced."""
 
+import errno
+import os
 import struct
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,9 +30,11 @@ from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.inspection import inspect
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.repairing import Repairs
+from zombieproof.broker.store.cluster_file import COPY, FILE, read_cluster
 from zombieproof.broker.store.fault_disk import FaultDisk
 from zombieproof.broker.store.findings import NOTHING
 from zombieproof.broker.store.known_logs import SEGMENTS
+from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS
 from zombieproof.formats.identity import TOPIC_IDENTITY
 from zombieproof.model.vocabulary import Error
 
@@ -111,7 +115,7 @@ def test_the_only_copy_is_served_once_a_repair_has_said_what_it_lacks() -> None:
     with pytest.raises(Damaged, match=r"broker-1: it is an older copy: of generation \d+, and \d+ is the last one"):
         open_on(disk, 1)
     (done,) = Repairs(disk, "repaired").apply()
-    assert done.loses == "what was written, committed or deleted since then in 10 partitions"
+    assert done.loses == "all that was written, committed or deleted since then in 10 partitions"
     open_on(disk, 1).close()
     assert not inspect(disk).refused
 
@@ -171,7 +175,7 @@ def test_the_indexes_of_a_compacted_log_are_rebuilt(nodes: int) -> None:
 
 
 def test_a_missing_record_of_the_segments_is_reported() -> None:
-    """Without it nobody knows whether a compacted log is whole."""
+    """Without it, no start can tell whether a compacted log is whole."""
     of = damages.base(1, is_clean=True)
     disk = of.disk.copy()
     disk.remove(f"broker-1/{COMPACTED}-0/{SEGMENTS}")
@@ -208,7 +212,7 @@ def taken_out(batches: list[bytes]) -> list[bytes]:
 
 
 def exchanged(batches: list[bytes]) -> list[bytes]:
-    """The third batch behind the fourth."""
+    """With the third and the fourth batch exchanged."""
     return [*batches[:2], batches[3], batches[2], *batches[4:]]
 
 
@@ -286,3 +290,80 @@ def test_a_folder_in_place_of_a_segment_of_states_is_moved_away() -> None:
     assert Repairs(disk, "repaired").apply()
     assert not inspect(disk).refused
     open_on(disk, 1).close()
+
+
+def test_a_rebuilt_cluster_keeps_compacted_topics_compacted() -> None:
+    """Retention would delete the records of a topic of which the setting is lost."""
+    of = damages.base(1, is_clean=True)
+    disk = of.disk.copy()
+    disk.remove(FILE)
+    disk.remove(COPY)
+    assert Repairs(disk, "repaired").apply()
+    saved = read_cluster(disk).saved
+    assert saved is not None
+    assert saved.topics[COMPACTED].config == {"cleanup.policy": "compact"}
+    assert saved.topics["t"].config == {}
+
+
+UNREADABLE = ["00000000000000000000.log", "00000000000000000000.txnindex", LEADER_EPOCHS, SEGMENTS, TOPIC_IDENTITY]
+
+
+def with_bad_sector(disk: FaultDisk, bad: str) -> FaultDisk:
+    """Let reads of one file fail."""
+    read_of_disk = disk.read
+
+    def failing(path: str, at: int = 0, size: int | None = None) -> bytes:
+        if path == bad:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), disk.name(path))
+        return read_of_disk(path, at, size)
+
+    disk.read = failing  # type: ignore[method-assign]
+    return disk
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_file_that_the_disk_does_not_read_takes_one_partition_offline(name: str) -> None:
+    """Also at a start; a repair moves the file away."""
+    of = damages.base(1, is_clean=False)
+    disk = with_bad_sector(of.disk.copy(), f"broker-1/t-0/{name}")
+    with noticing() as lines:
+        embedded = open_on(disk, 1)
+        found = read(embedded)
+        embedded.abandon()
+    assert (found.offline, differences(of.reading, found)) == ({T0}, [])
+    assert any(f"t-0/{name}: it cannot be read: Input/output error" in each for each in lines)
+    again = with_bad_sector(of.disk.copy(), f"broker-1/t-0/{name}")
+    done = Repairs(again, "repaired").apply()
+    assert any("offsets: 0 to" in each.loses for each in done) == name.endswith(".log")
+    del again.read  # the bad sector is that of the file that was moved away
+    embedded = open_on(again, 1)
+    assert not read(embedded).offline
+    embedded.abandon()
+
+
+@pytest.mark.parametrize("name", [*CHECKPOINTS, "meta.properties", "../cluster.json", "../cluster-copy.json"])
+def test_a_file_of_a_broker_that_the_disk_does_not_read_is_rebuilt(name: str) -> None:
+    """`cluster.json` is restored from its copy by a repair."""
+    of = damages.base(1, is_clean=True)
+    path = name.removeprefix("../") if name.startswith("../") else f"broker-1/{name}"
+    disk = with_bad_sector(of.disk.copy(), path)
+    if path == FILE:
+        with pytest.raises(Damaged, match="it cannot be read: Input/output error"):
+            open_on(disk, 1)
+        assert [each.loses for each in Repairs(disk, "repaired").apply()] == [NOTHING]
+        del disk.read
+    with noticing() as lines:
+        embedded = open_on(disk, 1)
+        found = read(embedded)
+        embedded.abandon()
+    assert (differences(of.reading, found), found.offline) == ([], set())
+    assert path == FILE or any(path in each for each in lines)
+
+
+def test_a_repair_that_begins_a_log_of_states_again_names_what_stays_open() -> None:
+    """No state of the id is left that could end it."""
+    disk = damages.base(1, is_clean=True).disk.copy()
+    for number in (0, 1):
+        disk.remove(f"broker-1/__transaction_state-{number}")
+    done = Repairs(disk, "repaired").apply()
+    assert all("stay open" in each.loses and "t-1" in each.loses for each in done), [each.loses for each in done]

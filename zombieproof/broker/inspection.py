@@ -18,7 +18,7 @@ from zombieproof.broker.store.cluster_file import COPY, FILE, SavedCluster, meta
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.discarded_folders import DISCARDED
 from zombieproof.broker.store.disk import Disk, Kind, fault_of_kind
-from zombieproof.broker.store.findings import NOTHING, UNREADABLE, Finding, Repair, forgotten
+from zombieproof.broker.store.findings import NOTHING, UNREADABLE, Finding, Repair, forgotten, unreadable
 from zombieproof.broker.store.known_logs import LOG_STATES, SEGMENTS
 from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS
 from zombieproof.broker.store.log_directory import (
@@ -266,8 +266,10 @@ def partitions_in(disk: Disk, folder: str) -> Iterator[tuple[str, str]]:
         if disk.exists(path):
             try:
                 topic_id = read_topic_id(disk.read(path))
-            except (Undecodable, IsADirectoryError):
+            except Undecodable:
                 topic_id = ""
+            except OSError as error:
+                unreadable(error)
         elif not any(each.endswith(LOG) for each in disk.listed(f"{folder}/{name}")):
             continue
         yield name, topic_id
@@ -284,7 +286,10 @@ def _look_at_identity(disk: Disk, node: int, saved: SavedCluster | None) -> list
         return []
     if not disk.exists(path):
         return [Finding(path, "it is missing", FILE, "write it again", node=node)]
-    known, meant = read_properties(disk.read(path)), entries_of(saved.cluster_id, node)
+    try:
+        known, meant = read_properties(disk.read(path)), entries_of(saved.cluster_id, node)
+    except OSError as error:
+        return [Finding(path, unreadable(error), FILE, "write it again", node=node)]
     for name, value in meant.items():
         if name in known and known[name] != value:
             fault = f"{name} is {known[name]}, and {value} is meant: it is another's, or it is damaged"
@@ -345,7 +350,7 @@ def _older_copies(found: Inspection) -> Iterator[Finding]:
             yield Finding(path, fault, FILE, remedy, NOTHING, Repair.REFETCH, node, partition)
         if left:
             where = ", ".join(left) if len(left) <= MOST_NAMED else f"{len(left)} partitions"
-            loses = f"what was written, committed or deleted since then in {where}"
+            loses = f"all that was written, committed or deleted since then in {where}"
             yield Finding(folder_of(node), fault, FILE, "continue with it", loses, Repair.CONTINUE, node)
 
 

@@ -15,6 +15,7 @@ from zombieproof.broker.cluster.metadata import NOBODY, Metadata, PartitionMetad
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.broker.store.config_names import config_named, named
 from zombieproof.broker.store.disk import Disk, Kind, fault_of_kind
+from zombieproof.broker.store.findings import unreadable
 from zombieproof.broker.store.known_logs import checksum, replace_file
 from zombieproof.broker.store.topic_configs import check
 
@@ -95,7 +96,10 @@ def read_cluster(disk: Disk, file: str = FILE) -> FileRead:
         return FileRead(None)
     if fault := fault_of_kind(disk.kinds(""), file, Kind.FILE):
         return FileRead(None, fault)
-    data = disk.read(file)
+    try:
+        data = disk.read(file)
+    except OSError as error:
+        return FileRead(None, unreadable(error))
     try:
         saved = SavedCluster.model_validate_json(data)
     except ValidationError as error:

@@ -24,6 +24,17 @@ def forgotten(offset: int) -> str:
     return f"the last sequences of producers whose records are all below offset {offset}: they start again"
 
 
+def unreadable(error: OSError) -> str:
+    """The fault of a file that the disk does not read.
+
+    Raises:
+        PermissionError: the file is sound, and belongs to somebody else.
+    """
+    if isinstance(error, PermissionError):
+        raise error
+    return f"it cannot be read: {error.strerror or error}"
+
+
 class Repair(Enum):
     """How a fault is repaired."""
 

@@ -19,7 +19,7 @@ from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.discarded_folders import DiscardedFolders
 from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.findings import Finding, Repair, refusal
+from zombieproof.broker.store.findings import NOTHING, Finding, Repair, refusal, unreadable
 from zombieproof.broker.store.known_logs import (
     LOG_STATES,
     BrokerState,
@@ -193,10 +193,23 @@ class LogDirectory:
         log = self._log_of(partition, config)
         if log.loader.has_swaps:
             return []
-        found = self._look_at_identity(partition, directory, encoded(topic_id))
-        found += log.loader.look(self.recorded(partition, encoded(topic_id)), reads_all=reads_all)
         self._looked[partition] = log
-        return found
+        try:
+            found = self._look_at_identity(partition, directory, encoded(topic_id))
+            return found + log.loader.look(self.recorded(partition, encoded(topic_id)), reads_all=reads_all)
+        except OSError as error:
+            return [self._look_at_unreadable(partition, error)]
+
+    def _look_at_unreadable(self, partition: TopicPartition, error: OSError) -> Finding:
+        """A file of a log that the disk does not read."""
+        fault, path = unreadable(error), self.folder_of(partition)
+        name = str(error.filename or "").rpartition("/")[2]
+        remedy, loses = "move it away", NOTHING
+        if name in self.disk.listed(path):
+            path = f"{path}/{name}"
+        if path.endswith(LOG):
+            loses = f"the records in the {self.disk.size(path)} bytes of it"
+        return Finding(path, fault, "the disk", remedy, loses, Repair.MOVE_AWAY, self.node, partition)
 
     def highest_in(self, partition: TopicPartition) -> tuple[int, Highest]:
         """The highest leader epoch, producer id and coordinator epoch of a log that was looked at."""
@@ -572,9 +585,12 @@ class LogDirectory:
             return None
         try:
             return read_log_states(self.disk.read(path))
-        except (Undecodable, ValueError) as fault:
-            self._rebuilds(path, str(fault), "the checkpoints of Kafka's format say the same")
-            return None
+        except (Undecodable, ValueError) as error:
+            fault = str(error)
+        except OSError as error:
+            fault = unreadable(error)
+        self._rebuilds(path, fault, "the checkpoints of Kafka's format say the same")
+        return None
 
     def _rebuilds(self, path: str, fault: str, source: str) -> None:
         self.findings.append(Finding(path, fault, source, "write it again", node=self.node))
@@ -589,14 +605,16 @@ class LogDirectory:
                 self._loses_checkpoint(path, name, "it is missing")
             return None
         try:
-            found = read_offsets(self.disk.read(path))
-        except Undecodable as fault:
-            if self._has_states or name == CLEANED_OFFSETS:
-                self._rebuilds(path, str(fault), LOG_STATES if self._has_states else "everything counts as not cleaned")
-            else:
-                self._loses_checkpoint(path, name, str(fault))
-            return None
-        return found
+            return read_offsets(self.disk.read(path))
+        except Undecodable as error:
+            fault = str(error)
+        except OSError as error:
+            fault = unreadable(error)
+        if self._has_states or name == CLEANED_OFFSETS:
+            self._rebuilds(path, fault, LOG_STATES if self._has_states else "everything counts as not cleaned")
+        else:
+            self._loses_checkpoint(path, name, fault)
+        return None
 
     def _loses_checkpoint(self, path: str, name: str, fault: str) -> None:
         """A checkpoint of a directory of an earlier version, which has no other record."""
