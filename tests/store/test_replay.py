@@ -12,8 +12,8 @@ from tests.store.damages import files_of
 from tests.store.workloads import DATA, T0, WORKLOADS, Stage, open_on
 from zombieproof import replay
 from zombieproof.broker.store.disk import RealDisk
-from zombieproof.broker.store.log_directory import RECOVERY_POINTS
 from zombieproof.broker.store.fault_disk import Fate, FaultDisk
+from zombieproof.broker.store.log_directory import RECOVERY_POINTS
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.encoding import read_batches, write_batch
 from zombieproof.formats.topics import TopicPartition
