@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
+from random import Random
 
 import crc32c
 import pytest
@@ -27,6 +28,7 @@ from tests.store.damages import (
     read,
 )
 from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.data_directory import DataDirectoryError
 from zombieproof.broker.inspection import inspect
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.repairing import Repairs
@@ -367,3 +369,86 @@ def test_a_repair_that_begins_a_log_of_states_again_names_what_stays_open() -> N
         disk.remove(f"broker-1/__transaction_state-{number}")
     done = Repairs(disk, "repaired").apply()
     assert all("stay open" in each.loses and "t-1" in each.loses for each in done), [each.loses for each in done]
+
+
+# ---------------------------------------------------------------- two at once
+
+
+def older_partition(disk: FaultDisk, of: Base, chance: Random) -> str:
+    """An older copy of the folder of a partition."""
+    folder = chance.choice(folders_of(of.older))
+    put_folder(disk, folder, of.older, folder)
+    return folder
+
+
+def some_older_files(disk: FaultDisk, of: Base, chance: Random) -> str:
+    """Older copies of some of its files."""
+    folder = chance.choice(folders_of(of.older))
+    for path in files_of(of.older):
+        if path.startswith(f"{folder}/") and chance.random() < 0.5:
+            put(disk, path, of.older.read(path))
+    return folder
+
+
+def exchanged_folders(disk: FaultDisk, of: Base, chance: Random) -> str:
+    """The folders of two partitions are exchanged, with or without their identities."""
+    one, other = chance.sample(folders_of(of.disk), 2)
+    but = chance.choice(["", TOPIC_IDENTITY])
+    put_folder(disk, one, of.disk, other, but=but)
+    put_folder(disk, other, of.disk, one, but=but)
+    return f"{one} {other} {but}"
+
+
+def changed_batches(disk: FaultDisk, of: Base, chance: Random) -> str:
+    """A batch is taken out of a segment, or exchanged with the next one, or is there twice."""
+    path = chance.choice([each for each in files_of(of.disk) if each.endswith(".log") and of.disk.size(each)])
+    ends = [*boundaries(data := of.disk.read(path)), len(data)]
+    batches = [data[start:end] for start, end in pairwise(ends)]
+    at = chance.randrange(len(batches))
+    batches[at : at + 2] = chance.choice(
+        [batches[at + 1 : at + 2], batches[at : at + 2][::-1], batches[at : at + 1] * 2]
+    )
+    put(disk, path, b"".join(batches))
+    return f"{path} at {at}"
+
+
+def one_kind_of_file(disk: FaultDisk, of: Base, chance: Random) -> str:
+    """All files of a kind are gone."""
+    kind = chance.choice([".index", ".timeindex", ".txnindex", ".snapshot", LEADER_EPOCHS, TOPIC_IDENTITY, SEGMENTS])
+    for path in files_of(disk):
+        if path.endswith(kind):
+            disk.remove(path)
+    return kind
+
+
+def folders_of(disk: FaultDisk) -> list[str]:
+    """The folders of partitions."""
+    return sorted({path.rpartition("/")[0] for path in files_of(disk) if path.count("/") == 2})
+
+
+DAMAGES = (older_partition, some_older_files, exchanged_folders, changed_batches, one_kind_of_file)
+
+
+@pytest.mark.long(*(f"[{seed}]" for seed in range(4, 60)))
+@pytest.mark.parametrize("seed", range(60))
+def test_two_damages_at_once_end_no_server_and_are_repaired(seed: int) -> None:
+    """Whatever they are: a start refuses or opens, the repair that it names helps, and clients go on."""
+    chance = Random(seed)
+    of = damages.base(chance.choice([1, 1, 3]), chance.choice([True, False]))
+    disk = of.disk.copy()
+    did = [(act.__name__, act(disk, of, chance)) for act in chance.choices(DAMAGES, k=2)]
+    untouched = disk.copy()
+    with noticing() as lines:
+        try:
+            embedded = open_on(disk, of.nodes)
+        except (Damaged, DataDirectoryError) as error:
+            lines.append(str(error))
+        else:
+            read(embedded)
+            embedded.close()
+        if any("rename the folder to" in each.finding.remedy for each in Repairs(untouched, "repaired").plan()[1]):
+            return
+        Repairs(untouched, "repaired").apply()
+        again = open_on(untouched, of.nodes)
+        assert not read(again).offline, (did, lines)
+        again.close()
