@@ -181,7 +181,24 @@ def test_a_missing_record_of_the_segments_is_reported() -> None:
     of = damages.base(1, is_clean=True)
     disk = of.disk.copy()
     disk.remove(f"broker-1/{COMPACTED}-0/{SEGMENTS}")
-    assert [SEGMENTS in each and "it is missing" in each for each in served_as_before(disk, of)] == [True]
+    (line,) = served_as_before(disk, of)
+    assert "it is missing (every batch is read instead, and the topic is compacted: missing batches would not" in line
+
+
+@pytest.mark.parametrize("missing", [(1,), (1, 2), (1, 2, 3)])
+def test_a_compacted_log_without_its_record_is_fetched_again_from_one_that_has_it(missing: tuple[int, ...]) -> None:
+    """Batches are missing where none would be missed; where no replica has its record, all are believed."""
+    of = damages.base(3, is_clean=True)
+    disk = of.disk.copy()
+    for node in missing:
+        disk.remove(f"broker-{node}/{COMPACTED}-0/{SEGMENTS}")
+    if len(missing) < 3:
+        path, batches = first_segment(disk, f"broker-1/{COMPACTED}-0")
+        put(disk, path, b"".join(batches[:2]))
+        disk.remove(path.removesuffix(".log") + ".index")
+    lines = served_as_before(disk, of)
+    fetched = sum("fetched again" in each for each in lines)
+    assert fetched == (len(missing) if len(missing) < 3 else 0)
 
 
 @pytest.mark.parametrize("is_recorded", [True, False])

@@ -40,6 +40,7 @@ from zombieproof.model.vocabulary import NONE
 
 BATCHES = "its batches say otherwise"
 CHANGED = "it is not what was written"
+UNSURE = ", and the topic is compacted: missing batches would not show"
 LOGGER = logging.getLogger("zombieproof.broker")
 SNAPSHOT_NAME = re.compile(rf"\d{{20}}{re.escape(SNAPSHOT)}")
 
@@ -133,7 +134,10 @@ class LogLoader:
         if recorded.state is not None:
             files.highest = Highest(recorded.state.producer_id, recorded.state.coordinator_epoch)
         if files.states.fault is not None:
-            self._rebuilds(files.states.path, files.states.fault, "every batch is read instead")
+            # In a compacted log, no batch shows that one before it is missing.
+            source = "every batch is read instead" + (UNSURE if files.config.is_compacted else "")
+            remedy, lost = "rebuild it from the batches", files.lost(files.states.path, files.states.fault, source)
+            self._found.append(replace(lost, remedy=remedy, loses=NOTHING, repair=Repair.REBUILD))
         names = files.disk.listed(files.directory)
         bases = sorted(base for name in names if (base := base_of(name)) is not None)
         self._find_missing(bases, names)
