@@ -16,6 +16,7 @@ from tests.store.clients import COMPACTED, NoAnswer, Notebook
 from tests.store.crashing import LATER_MS
 from tests.store.damages import (
     D0,
+    FORGOTTEN,
     T0,
     T1,
     Base,
@@ -71,7 +72,7 @@ def served_as_before(disk: FaultDisk, of: Base, reported: str = "") -> list[str]
     return lines
 
 
-def images_of(disk: FaultDisk, act: Callable[[], None], step: int) -> list[FaultDisk]:
+def images_of(disk: FaultDisk, act: Callable[[], object], step: int) -> list[FaultDisk]:
     """What crashes leave behind, at every `step`th operation."""
     images = list[FaultDisk]()
 
@@ -133,6 +134,17 @@ def test_an_interrupted_start_with_an_older_copy_notices_it_again() -> None:
     assert len(images) > 3
     for image in images:
         served_as_before(image, of, " ".join(lines))
+
+
+def test_an_interrupted_repair_of_an_older_copy_is_run_again() -> None:
+    """The logs that are not moved away yet are still known as older ones."""
+    of = damages.base(3, is_clean=True)
+    disk = of.disk.copy()
+    older_folder(disk, of)
+    disk = disk.copy()
+    for image in images_of(disk, lambda: Repairs(disk, "repaired").apply(), 60):
+        Repairs(image, "again").apply()
+        served_as_before(image, of, FORGOTTEN)
 
 
 def test_a_restart_makes_no_older_copy() -> None:

@@ -343,7 +343,7 @@ def _is_unsure(finding: Finding) -> bool:
 def _older_copies(found: Inspection) -> Iterator[Finding]:
     """Folders of brokers that older copies have replaced: all records since then are missing."""
     generation = 0 if found.saved is None else found.saved.generation
-    older = [node for node, logs in found.logs.items() if 0 < logs.generation < generation and not logs.is_stale]
+    older = [node for node, logs in found.logs.items() if 0 < logs.generation < generation]
     for node in older:
         logs, left = found.logs[node], list[str]()
         fault = f"it is an older copy: of generation {logs.generation}, and {generation} is the last one"
@@ -357,7 +357,7 @@ def _older_copies(found: Inspection) -> Iterator[Finding]:
             remedy = f"move the log away, and fetch it again from broker {sound[0]}"
             path = logs.folder_of(partition)
             yield Finding(path, fault, FILE, remedy, NOTHING, Repair.REFETCH, node, partition)
-        if left:
+        if left and not logs.is_stale:  # Otherwise Kafka's checkpoints are newer, and are believed.
             where = ", ".join(left) if len(left) <= MOST_NAMED else f"{len(left)} partitions"
             loses = f"all that was written, committed or deleted since then in {where}"
             yield Finding(folder_of(node), fault, FILE, "continue with it", loses, Repair.CONTINUE, node)

@@ -146,12 +146,12 @@ class LogDirectory:
     def record(self, partition: TopicPartition, state: LogState) -> None:
         """Let a repaired log be recorded, on the disk, in the form that the directory has."""
         known = self._recorded.get(partition)
-        if not self._has_states:
-            self._recovery_points = {**(self._recovery_points or {}), partition: state.end_offset}
-            self._log_starts = {**(self._log_starts or {}), partition: state.start_offset}
-            self._write_checkpoint(RECOVERY_POINTS, self._recovery_points)
-            self._write_checkpoint(LOG_STARTS, self._log_starts)
-        elif known is not None:
+        # Kafka's checkpoints come first: if they had a higher end, our own record would count as older than they are.
+        self._recovery_points = {**(self._recovery_points or {}), partition: state.end_offset}
+        self._log_starts = {**(self._log_starts or {}), partition: state.start_offset}
+        self._write_checkpoint(RECOVERY_POINTS, self._recovery_points)
+        self._write_checkpoint(LOG_STARTS, self._log_starts)
+        if known is not None:
             self._recorded[partition] = state._replace(
                 topic_id=known.topic_id, producer_id=known.producer_id, coordinator_epoch=known.coordinator_epoch
             )
