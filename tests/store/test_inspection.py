@@ -504,7 +504,7 @@ def logs_of(embedded: Embedded) -> list[SegmentLog]:
 def test_what_is_recorded_is_read_back_and_every_bit_of_it_counts() -> None:
     state = LogState("id", *range(1, 11))
     data = write_log_states({("t", 0): state})
-    assert read_log_states(data) == {("t", 0): state}
+    assert read_log_states(data).logs == {("t", 0): state}
     segment = SegmentState(*range(12))
     folder = FolderState("id", 2, 3, {0: segment}, ((1, 2),), {4: 5})
     other = write_folder_state(folder)

@@ -13,6 +13,7 @@ from tests.store.workloads import DATA, T0, WORKLOADS, Stage, open_on
 from zombieproof import replay
 from zombieproof.broker.store.disk import RealDisk
 from zombieproof.broker.store.fault_disk import Fate, FaultDisk
+from zombieproof.broker.store.log_directory import RECOVERY_POINTS
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.encoding import read_batches, write_batch
 from zombieproof.formats.topics import TopicPartition
@@ -204,7 +205,7 @@ def test_a_marker_of_the_present_topic_that_is_missing_is_not_taken_for_one_of_t
     at = next(index for index, batch in enumerate(batches) if batch.marker is not None)
     behind = [replace(batch, base_offset=batch.base_offset - 1) for batch in batches[at + 1 :]]
     log.write_bytes(b"".join(map(write_batch, [*batches[:at], *behind])))
-    for snapshot in log.parent.glob("*.snapshot"):
-        snapshot.unlink()  # It tells that one offset more was there.
+    for witness in (*log.parent.glob("*.snapshot"), log.parent.parent / RECOVERY_POINTS):
+        witness.unlink()  # It tells that one offset more was there.
     found = [finding.promise for finding in replay(tmp_path).findings]
     assert "every_listed_partition_has_its_marker" in found

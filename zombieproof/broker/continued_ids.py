@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.disk import Disk, Kind
 from zombieproof.broker.store.known_logs import SNAPSHOT
 from zombieproof.broker.store.segment import base_of
 from zombieproof.formats.batches import Batch, Record, TransactionValue
@@ -98,9 +98,9 @@ class Continued(NamedTuple):
 
 def segments_of(disk: Disk, folder: str) -> Iterator[tuple[int, bytes]]:
     """The segments in a folder, in order: base offset and bytes."""
-    for name in sorted(disk.listed(folder)):
+    for name, kind in sorted(disk.kinds(folder).items()):
         base = base_of(name)
-        if base is not None:
+        if base is not None and kind is Kind.FILE:
             yield base, disk.read(f"{folder}/{name}")
 
 

@@ -80,8 +80,9 @@ class DataDirectory:
             )
         if saved is None:
             # Whose directory it is stands there before anything is in it that could belong to another.
-            write_cluster(disk, saved_of(self.cluster_id, self.nodes, self.metadata, 0))
+            write_cluster(disk, saved_of(self.cluster_id, self.nodes, self.metadata, 0, 0))
         self._kept = set(self.metadata.topic_names)
+        self._generation = 0 if saved is None else saved.generation
         self.is_serving = False
         self.logs = {
             node: found.logs.get(node) or LogDirectory(disk, folder_of(node), clock, durability)
@@ -118,10 +119,13 @@ class DataDirectory:
                 ends[node] = epoch, logs.end_offset_of(partition)
                 highest = highest.among(named)
             newest = max(epoch for epoch, _ in ends.values())
-            if newest >= known.leader_epoch:
+            sound = {node: end for node, end in ends.items() if (node, partition) not in self._offline}
+            if any(epoch >= known.leader_epoch for epoch, _ in sound.values()):
                 # What is saved of leader and replicas is older than the logs: the longest of the newest epoch leads.
-                known.leader_epoch, known.leader = newest + 1, max(ends, key=lambda node: ends[node])
-                known.in_sync = tuple(node for node in known.replicas if ends[node] == ends[known.leader])
+                known.leader = max(sound, key=lambda node: sound[node])
+                known.in_sync = tuple(node for node in sound if sound[node] == sound[known.leader])
+            if newest >= known.leader_epoch:
+                known.leader_epoch = newest + 1
                 metadata.version += 1
         for partition in metadata.partitions_of([TRANSACTION_STATE]):
             known = metadata.partitions[partition]
@@ -185,6 +189,16 @@ class DataDirectory:
         path = self.logs[node].set_aside(partition, f"{DAMAGED}/broker-{node}")
         return None if path is None else self.disk.name(path)
 
+    def begin_generation(self) -> None:
+        """From the next `save` on, older copies of the folders of brokers are known as such."""
+        generation = self._next_generation
+        for each in self.logs.values():
+            each.begin_generation(generation)
+
+    @property
+    def _next_generation(self) -> int:
+        return max(self._generation, *(each.generation for each in self.logs.values())) + 1
+
     def save(self) -> None:
         """What the cluster knows of itself is on the disk, and folders of topics that are gone go."""
         self._keep_next_id(self.metadata.producer_ids.next_id)
@@ -193,7 +207,9 @@ class DataDirectory:
 
     def _keep_next_id(self, next_id: int) -> None:
         """No block of producer ids is handed out before the disk knows that it is."""
-        write_cluster(self.disk, saved_of(self.cluster_id, self.nodes, self.metadata, next_id))
+        # The folders come first: after a crash, none that is current is of an earlier generation than the cluster.
+        self._generation = max(self._generation, min(each.generation for each in self.logs.values()))
+        write_cluster(self.disk, saved_of(self.cluster_id, self.nodes, self.metadata, next_id, self._generation))
         self._kept = set(self.metadata.topic_names)
 
     def begin_sync(self) -> list[tuple[int, Syncing]]:
@@ -207,10 +223,10 @@ class DataDirectory:
         Raises:
             StorageFailure: the disk has failed.
         """
-        failures = list[Exception]()
+        failures, generation = list[Exception](), self._next_generation
         for each in self.logs.values():
             try:
-                each.close()
+                each.close(generation)
             except (OSError, StorageFailure) as failure:
                 failures.append(failure)
         self.metadata.deleted_names.clear()

@@ -18,7 +18,7 @@ from zombieproof.broker.store.cluster_file import COPY, FILE, SavedCluster, meta
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.discarded_folders import DISCARDED
 from zombieproof.broker.store.disk import Disk, Kind, fault_of_kind
-from zombieproof.broker.store.findings import NOTHING, UNREADABLE, Finding, Repair, forgotten
+from zombieproof.broker.store.findings import NOTHING, UNREADABLE, Finding, Repair, forgotten, unreadable
 from zombieproof.broker.store.known_logs import LOG_STATES, SEGMENTS
 from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS
 from zombieproof.broker.store.log_directory import (
@@ -29,6 +29,7 @@ from zombieproof.broker.store.log_directory import (
     RECOVERY_POINTS,
     LogDirectory,
 )
+from zombieproof.broker.store.log_loader import UNSURE
 from zombieproof.broker.store.segment import LOG
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.identity import TOPIC_IDENTITY, encoded, read_properties, read_topic_id
@@ -46,6 +47,8 @@ LOG_FILES = re.compile(
 )
 KINDS = "the layout of a data directory"
 MOVE = "move it away"
+MOST_NAMED = 8
+"""Partitions that a loss names one by one."""
 WRITTEN = "every save writes it whole"
 PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<number>\d{1,9})")
 
@@ -130,6 +133,7 @@ def inspect(
             fault = f"{FILE} has {found.saved.nodes} brokers, and this is none of their folders"
             found.findings.append(_stray(name, fault, "all records in it, unless another broker has them too"))
     found.findings[:] = [_with_replicas(each, found) for each in found.findings]
+    found.findings += list(_older_copies(found))
     return found
 
 
@@ -263,8 +267,10 @@ def partitions_in(disk: Disk, folder: str) -> Iterator[tuple[str, str]]:
         if disk.exists(path):
             try:
                 topic_id = read_topic_id(disk.read(path))
-            except (Undecodable, IsADirectoryError):
+            except Undecodable:
                 topic_id = ""
+            except OSError as error:
+                unreadable(error)
         elif not any(each.endswith(LOG) for each in disk.listed(f"{folder}/{name}")):
             continue
         yield name, topic_id
@@ -281,7 +287,10 @@ def _look_at_identity(disk: Disk, node: int, saved: SavedCluster | None) -> list
         return []
     if not disk.exists(path):
         return [Finding(path, "it is missing", FILE, "write it again", node=node)]
-    known, meant = read_properties(disk.read(path)), entries_of(saved.cluster_id, node)
+    try:
+        known, meant = read_properties(disk.read(path)), entries_of(saved.cluster_id, node)
+    except OSError as error:
+        return [Finding(path, unreadable(error), FILE, "write it again", node=node)]
     for name, value in meant.items():
         if name in known and known[name] != value:
             fault = f"{name} is {known[name]}, and {value} is meant: it is another's, or it is damaged"
@@ -300,10 +309,13 @@ REPLACED = frozenset({Repair.SALVAGE, Repair.RECREATE, Repair.SET_ASIDE, Repair.
 
 def _with_replicas(finding: Finding, found: Inspection) -> Finding:
     """A fault of a replica loses nothing where another one that was in sync is sound: it is fetched again."""
-    if finding.repair not in REPLACED or finding.node is None:
+    if finding.node is None or (finding.repair not in REPLACED and not _is_unsure(finding)):
         return finding
     if finding.partition is not None:
         sound = sound_replicas(finding.partition, finding.node, found)
+        if _is_unsure(finding):
+            unsure = {each.node for each in found.findings if _is_unsure(each) and each.partition == finding.partition}
+            sound = [node for node in sound if node not in unsure]
         if not sound:
             return finding
         remedy = f"move the log away, and fetch it again from broker {sound[0]}"
@@ -321,6 +333,34 @@ def _with_replicas(finding: Finding, found: Inspection) -> Finding:
             losses.append(f"at this replica of {each[0]}-{each[1]}, {forgotten(start)}")
     remedy = "begin empty logs, and fetch them from other brokers where possible"
     return replace(finding, remedy=remedy, loses="; ".join(losses) or NOTHING)
+
+
+def _is_unsure(finding: Finding) -> bool:
+    """Whether a log may lack batches although nothing shows it."""
+    return finding.source.endswith(UNSURE)
+
+
+def _older_copies(found: Inspection) -> Iterator[Finding]:
+    """Folders of brokers that older copies have replaced: all records since then are missing."""
+    generation = 0 if found.saved is None else found.saved.generation
+    older = [node for node, logs in found.logs.items() if 0 < logs.generation < generation]
+    for node in older:
+        logs, left = found.logs[node], list[str]()
+        fault = f"it is an older copy: of generation {logs.generation}, and {generation} is the last one"
+        for partition, known in found.metadata.partitions.items():
+            if node not in known.in_sync:
+                continue  # It fetches what it lacks in any case.
+            sound = [each for each in sound_replicas(partition, node, found) if each not in older]
+            if not sound:
+                left.append(f"{partition[0]}-{partition[1]}")
+                continue
+            remedy = f"move the log away, and fetch it again from broker {sound[0]}"
+            path = logs.folder_of(partition)
+            yield Finding(path, fault, FILE, remedy, NOTHING, Repair.REFETCH, node, partition)
+        if left and not logs.is_stale:  # Otherwise Kafka's checkpoints are newer, and are believed.
+            where = ", ".join(left) if len(left) <= MOST_NAMED else f"{len(left)} partitions"
+            loses = f"all that was written, committed or deleted since then in {where}"
+            yield Finding(folder_of(node), fault, FILE, "continue with it", loses, Repair.CONTINUE, node)
 
 
 def _start_of(partition: TopicPartition, node: int, found: Inspection) -> int:

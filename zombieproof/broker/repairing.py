@@ -6,11 +6,12 @@ names, and the directory is inspected again, for one repair may uncover another 
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import uuid4, uuid5
 
 from zombieproof.broker.cluster.metadata import NOBODY, TOPIC_IDS
-from zombieproof.broker.continued_ids import Continued, continued, hanging, read_data, read_producer_ids
+from zombieproof.broker.continued_ids import Continued, DataLogs, continued, hanging, read_data, read_producer_ids
 from zombieproof.broker.inspection import (
     BROKER,
     Inspection,
@@ -32,14 +33,15 @@ from zombieproof.broker.store.cluster_file import (
 )
 from zombieproof.broker.store.disk import Disk, Kind
 from zombieproof.broker.store.findings import UNREADABLE, Finding, Repair
-from zombieproof.broker.store.known_logs import LOG_STATES, LogState, replace_file, write_log_states
-from zombieproof.broker.store.log_directory import IDENTITY, LOG_STARTS, RECOVERY_POINTS, LogDirectory
+from zombieproof.broker.store.known_logs import LOG_STATES, LogState, read_log_states, replace_file, write_log_states
+from zombieproof.broker.store.log_directory import CLEANED_OFFSETS, IDENTITY, LOG_STARTS, LogDirectory
 from zombieproof.broker.store.log_directory import identify as write_identity
 from zombieproof.broker.store.log_files import DELETED
 from zombieproof.broker.store.salvage import Salvage, plan
 from zombieproof.broker.store.segment import LOG, SUFFIXES, base_of
 from zombieproof.broker.store.swapping import SWAP
-from zombieproof.formats.checkpoints import write_offsets
+from zombieproof.formats.checkpoints import read_offsets, write_offsets
+from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.identity import decoded, encoded, read_properties
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 
@@ -83,7 +85,7 @@ class Repairs:
             if not due or due[0].finding.repair is Repair.NONE:
                 break
             # Which ids continue how, the data logs say: those are repaired before the logs of states.
-            due.sort(key=lambda one: _is_of_states(one.finding))
+            due.sort(key=lambda one: (one.finding.repair is Repair.CONTINUE, _is_of_states(one.finding)))
             repaired = set[object]()
             for each in due:
                 is_alone = each.finding.repair is Repair.MOVE_AWAY or each.finding.partition is None
@@ -107,6 +109,7 @@ class Repairs:
             Repair.REFETCH: self._refetch,
             Repair.RECREATE: self._recreate,
             Repair.SALVAGE: self._salvage,
+            Repair.CONTINUE: self._continue,
         }
         acts[finding.repair](finding, found)
 
@@ -118,8 +121,13 @@ class Repairs:
 
     def _keep_copy(self, path: str) -> None:
         """Copy a file that another is about to replace, into the folder `kept`: a crash never finds it missing."""
+        try:
+            data = self.disk.read(path)
+        except OSError:
+            self._keep(path)  # What can be read of it is left to others.
+            return
         place = self._place_of(path)
-        self.disk.write(place, 0, self.disk.read(path))
+        self.disk.write(place, 0, data)
         self.disk.sync(place)
         self.disk.sync_directory(place.rpartition("/")[0])
 
@@ -171,7 +179,8 @@ class Repairs:
     def _loses(self, finding: Finding, found: Inspection) -> str:
         """Describe the losses of the repair of a fault."""
         if finding.loses != UNREADABLE:
-            return finding.loses
+            loses_states = _is_of_states(finding) and finding.repair in (Repair.RECREATE, Repair.SET_ASIDE)
+            return finding.loses + (hanging(*self._read_logs(found)) if loses_states else "")
         lost = self._salvaged(finding, found).lost
         if not lost:
             return "nothing that can be read"
@@ -187,38 +196,27 @@ class Repairs:
     def _continued(self, finding: Finding, found: Inspection) -> Continued:
         """How the ids of a damaged log of states continue."""
         salvage = self._salvaged(finding, found)
+        data, named = self._read_logs(found)
+        result = continued(salvage.batches(TRANSACTION_STATE), salvage.lost, data, salvage.end_offset)
+        return result._replace(text=result.text + hanging(data, named))
+
+    def _read_logs(self, found: Inspection) -> tuple[DataLogs, set[int]]:
+        """The content of all logs but those of states, and the producer ids that these name."""
         folders = dict[TopicPartition, list[str]]()
         for each, known in found.metadata.partitions.items():
             folders[each] = [found.logs[node].folder_of(each) for node in known.replicas if node in found.logs]
         data = read_data(self.disk, {each: paths for each, paths in folders.items() if each[0] != TRANSACTION_STATE})
         states = (path for each, paths in folders.items() if each[0] == TRANSACTION_STATE for path in paths)
-        result = continued(salvage.batches(TRANSACTION_STATE), salvage.lost, data, salvage.end_offset)
-        return result._replace(text=result.text + hanging(data, read_producer_ids(self.disk, states)))
+        return data, read_producer_ids(self.disk, states)
 
     def _salvage(self, finding: Finding, found: Inspection) -> None:
         logs, partition = _logs_of(finding, found), _partition_of(finding)
         salvage = self._salvaged(finding, found)
         if partition[0] != TRANSACTION_STATE:
-            self._record(logs, partition, salvage.apply(self._keep_copy))
+            logs.record(partition, salvage.apply(self._keep_copy))
             return
         states = self._continued(finding, found).batch
-        self._record(logs, partition, salvage.apply(self._keep_copy, states))
-
-    def _record(self, logs: LogDirectory, partition: TopicPartition, state: LogState) -> None:
-        """Let the offsets of a log be recorded, in the form that the directory has."""
-        states = logs.states
-        if states is None:
-            points = {**logs.recovery_points, partition: state.end_offset}
-            starts = {**logs.log_starts, partition: state.start_offset}
-            for name, offsets in ((RECOVERY_POINTS, points), (LOG_STARTS, starts)):
-                replace_file(self.disk, f"{logs.path}/{name}", write_offsets(offsets))
-        elif partition in states:
-            known = states[partition]
-            states[partition] = state._replace(
-                topic_id=known.topic_id, producer_id=known.producer_id, coordinator_epoch=known.coordinator_epoch
-            )
-            replace_file(self.disk, f"{logs.path}/{LOG_STATES}", write_log_states(states))
-        self.disk.sync_directory(logs.path)
+        logs.record(partition, salvage.apply(self._keep_copy, states))
 
     def _recreate(self, finding: Finding, found: Inspection) -> None:
         if finding.partition is None:
@@ -228,7 +226,7 @@ class Repairs:
         if self.disk.exists(logs.folder_of(partition)):
             self._keep(logs.folder_of(partition))
         end = logs.recorded(partition, encoded(found.metadata.topic_ids[partition[0]])).synced_offset
-        self._record(logs, partition, LogState("", end, end))
+        logs.record(partition, LogState("", end, end))
 
     def _recreate_broker(self, finding: Finding, found: Inspection) -> None:
         if finding.node is None or found.saved is None:
@@ -247,7 +245,7 @@ class Repairs:
         self._leave_to(found, partition, sound_replicas(partition, finding.node or 0, found))
         if self.disk.exists(logs.folder_of(partition)):
             self._keep(logs.folder_of(partition))
-        self._record(logs, partition, LogState("", 0, 0))
+        logs.record(partition, LogState("", 0, 0))
 
     def _leave_to(self, found: Inspection, partition: TopicPartition, sound: list[int]) -> None:
         """The replicas that have the log lead it, and count as in sync; the others fetch it."""
@@ -262,6 +260,14 @@ class Repairs:
         topics = {**saved.topics, partition[0]: topic.model_copy(update={"partitions": partitions})}
         found.saved = saved.model_copy(update={"topics": topics, "version": saved.version + 1})
         write_cluster(self.disk, found.saved)
+
+    def _continue(self, finding: Finding, found: Inspection) -> None:
+        """Let the older copy of a broker's folder count as current."""
+        logs, path = _logs_of(finding, found), f"{finding.path}/{LOG_STATES}"
+        self._keep_copy(path)
+        data = read_log_states(self.disk.read(path)).logs
+        replace_file(self.disk, path, write_log_states(data, 0 if found.saved is None else found.saved.generation))
+        self.disk.sync_directory(logs.path)
 
     # ---------------------------------------------------------------- files and folders
 
@@ -314,15 +320,18 @@ class Repairs:
 def rebuilt_cluster(disk: Disk) -> SavedCluster:
     """The cluster of which there are these folders: their topics, with Kafka's settings.
 
+    The cleaner's checkpoint names topics that are compacted: without the setting, retention would delete their records.
     Producer ids and epochs continue above those in the logs anyway.
     """
-    ids, nodes = list[str](), dict[int, dict[TopicPartition, str]]()
+    ids, nodes, cleaned = list[str](), dict[int, dict[TopicPartition, str]](), set[str]()
     for name in disk.listed(""):
         broker = BROKER.fullmatch(name)
         if broker is None:
             continue
         if disk.exists(f"{name}/{IDENTITY}"):
             ids.append(read_properties(disk.read(f"{name}/{IDENTITY}")).get("cluster.id", ""))
+        with suppress(Undecodable, OSError):
+            cleaned |= {topic for topic, _ in read_offsets(disk.read(f"{name}/{CLEANED_OFFSETS}"))}
         nodes[int(broker["node"])] = {
             (each.rpartition("-")[0], int(each.rpartition("-")[2])): topic_id
             for each, topic_id in partitions_in(disk, name)
@@ -337,7 +346,8 @@ def rebuilt_cluster(disk: Disk) -> SavedCluster:
             replicas = tuple(node for node, theirs in nodes.items() if (topic, number) in theirs) or (min(nodes),)
             partitions.append(SavedPartition(replicas=replicas, in_sync=replicas, leader=NOBODY, leader_epoch=0))
         topic_id = decoded(named[0]) if named else uuid5(TOPIC_IDS, topic)
-        topics[topic] = SavedTopic(id=topic_id, partitions=tuple(partitions))
+        config = {"cleanup.policy": "compact"} if topic in cleaned else {}
+        topics[topic] = SavedTopic(id=topic_id, partitions=tuple(partitions), config=config)
     cluster_id = max(ids, key=ids.count) if any(ids) else encoded(uuid4())
     return SavedCluster(cluster_id=cluster_id, nodes=max(nodes), next_producer_id=0, topics=topics)
 

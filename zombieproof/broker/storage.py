@@ -43,6 +43,9 @@ class Storage:
         Raises:
             OSError: the disk fails now.
         """
+        # Replicas in older copies of folders are in sync no more, on the disk, before these count as current.
+        self.data.save()
+        self.data.begin_generation()
         self.data.save()
         self.saved, self.data.is_serving = self.cluster.metadata.version, True
 
@@ -80,14 +83,17 @@ class Storage:
             if self._is_due and (refused := directory.take_refused()):
                 self._report(f"{fault}. Logs that are closed: {len(closed)}; refused writes: {refused}")
             return
+        sound = 0
         for partition in closed:
             store = self.data.reopen(node, partition)
             if store is not None:
                 self.cluster.reopened(node, partition, store)
+                sound += store.log.offline is None
         if not directory.closed:
             self._failed.discard(node)
             self._report_ms = None
-            LOGGER.warning("%s: %d logs are written again", self.data.disk.name(directory.path), len(closed))
+            if sound:
+                LOGGER.warning("%s: %d logs are written again", self.data.disk.name(directory.path), sound)
 
     # ---------------------------------------------------------------- everything else
 

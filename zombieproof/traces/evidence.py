@@ -168,7 +168,8 @@ class PartitionLog:
     `cleaned` is True when a cleaner checkpoint names the partition. `files` are the segments or dumps. `lost` is what
     other evidence shows to be missing, `end_shown_by` what shows that the log was given up to its end (empty: nothing).
     `cleared` is what a screen knows of a log in which nothing is to be found: then `batches` are read when asked for.
-    `holes` says who took the offsets that are missing inside, `holes_why` how that is known (`readers.cleaning`).
+    `holes` says who took the offsets that are missing inside, `holes_why` how that is known (`readers.cleaning`);
+    `cleaned_to` is the offset up to which a cleaner had come (None: unknown).
     """
 
     topic: str
@@ -188,6 +189,7 @@ class PartitionLog:
     cleared: Cleared | None = None
     holes: Holes = Holes.CLEANER
     holes_why: str = ""
+    cleaned_to: int | None = None
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -391,6 +393,15 @@ class TopicLife:
 
 
 @dataclass(frozen=True, slots=True)
+class SyncedUpTo:
+    """An entry of a ``recovery-point-offset-checkpoint``: all records below `offset` were on the disk in `folder`."""
+
+    folder: str
+    place: TopicPartition
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class EpochStart:
     """The earliest entry of a ``leader-epoch-checkpoint``: the log that lies in `folder` begins there or before.
 
@@ -548,7 +559,8 @@ class Evidence:
     `named_offsets` holds, by replica and partition, the largest offset in the name of an index beside a segment.
     `dialects` holds what the files are written in, and which files. `agreements` holds pairs of folders of which one
     repeats a log of the other. `present_topics` are all topics of the cluster and how many partitions each has, where a
-    ``cluster.json`` was given. `cleanup_policies` are the values of that setting, by topic, where a source has it.
+    ``cluster.json`` was given, and `unreplicated` are their partitions with one replica. `cleanup_policies` are the
+    values of that setting, by topic, where a source has it. `synced` is what checkpoints say of synced records.
     """
 
     files: list[str] = field(default_factory=list)
@@ -568,7 +580,9 @@ class Evidence:
     topic_identities: list[TopicIdentity] = field(default_factory=list)
     topic_lives: list[TopicLife] = field(default_factory=list)
     present_topics: dict[str, int] | None = None
+    unreplicated: set[TopicPartition] = field(default_factory=set)
     cleanup_policies: dict[str, str] = field(default_factory=dict)
+    synced: list[SyncedUpTo] = field(default_factory=list)
     epoch_starts: list[EpochStart] = field(default_factory=list)
     hosted: list[Hosted] = field(default_factory=list)
     named_offsets: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)

@@ -90,6 +90,33 @@ def test_the_checkpoint_of_the_cleaner_explains_a_hole(tmp_path: Path) -> None:
     assert replay([tmp_path]).not_judged == []
 
 
+@pytest.mark.parametrize("checkpoint", ["0\n1\nt 0 2\n", "0\n0\n", ""], ids=["before it", "never", "a new broker"])
+def test_a_hole_that_the_cleaner_had_not_reached_is_not_judged(checkpoint: str, tmp_path: Path) -> None:
+    """Also in a topic that is compacted, as its settings say. Another replica may have been fetched with its gaps."""
+    log_of(tmp_path, KEYED)
+    partition = {"replicas": [1]}
+    topics = {"t": {"id": "x", "partitions": [partition], "config": {"cleanup.policy": "compact"}}}
+    (tmp_path / "cluster.json").write_text(json.dumps({"topics": topics}))
+    assert replay([tmp_path]).not_judged == []
+    (tmp_path / "broker-1/cleaner-offset-checkpoint").write_text(checkpoint)
+    [gap] = replay([tmp_path]).not_judged
+    partition["replicas"] = [1, 2, 3]
+    (tmp_path / "cluster.json").write_text(json.dumps({"topics": topics}))
+    assert replay([tmp_path]).not_judged == []
+    assert (gap.name, gap.first_offset, gap.last_offset) == ("t-0", 2, 2)
+    assert "the cleaner had come to offset" in gap.why
+
+
+@pytest.mark.parametrize(("point", "is_cut"), [(0, False), (5, False), (6, True)])
+def test_a_log_that_ends_below_its_recovery_point_is_cut(point: int, is_cut: bool, tmp_path: Path) -> None:
+    """Everything below was on the disk."""
+    log_of(tmp_path, [(0, b"a"), (1, b"b"), (2, b"c"), (3, b"d"), (4, b"e")])
+    (tmp_path / "broker-1/recovery-point-offset-checkpoint").write_text(f"0\n1\nt 0 {point}\n")
+    expected = [("t-0", 5, 5, True)] if is_cut else []
+    gaps = replay([tmp_path]).not_judged
+    assert [(gap.name, gap.first_offset, gap.last_offset, "recovery-point" in gap.why) for gap in gaps] == expected
+
+
 @pytest.mark.parametrize(("policy", "is_explained"), [("compact", True), ("compact,delete", True), ("delete", False)])
 @pytest.mark.parametrize("source", ["cluster.json", "__cluster_metadata"])
 def test_the_policy_of_a_topic_explains_a_hole(

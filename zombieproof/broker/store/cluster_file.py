@@ -15,6 +15,7 @@ from zombieproof.broker.cluster.metadata import NOBODY, Metadata, PartitionMetad
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.broker.store.config_names import config_named, named
 from zombieproof.broker.store.disk import Disk, Kind, fault_of_kind
+from zombieproof.broker.store.findings import unreadable
 from zombieproof.broker.store.known_logs import checksum, replace_file
 from zombieproof.broker.store.topic_configs import check
 
@@ -62,6 +63,7 @@ class SavedTopic(_Strict):
 class SavedCluster(_Strict):
     """The whole file. `version` is that of the metadata; a file of an earlier version has no `checksum`.
 
+    `generation`: the folder of no broker is of an earlier one, unless an older copy has replaced it.
     `deleted_ids`: topics of which folders may be left; `deleted_names`: topics of which committed offsets may be left.
     """
 
@@ -71,6 +73,7 @@ class SavedCluster(_Strict):
     next_producer_id: int
     topics: dict[str, SavedTopic]
     version: int = 0
+    generation: int = 0
     deleted_ids: tuple[UUID, ...] = ()
     deleted_names: tuple[str, ...] = ()
     checksum: str | None = None
@@ -93,7 +96,10 @@ def read_cluster(disk: Disk, file: str = FILE) -> FileRead:
         return FileRead(None)
     if fault := fault_of_kind(disk.kinds(""), file, Kind.FILE):
         return FileRead(None, fault)
-    data = disk.read(file)
+    try:
+        data = disk.read(file)
+    except OSError as error:
+        return FileRead(None, unreadable(error))
     try:
         saved = SavedCluster.model_validate_json(data)
     except ValidationError as error:
@@ -123,7 +129,7 @@ def _checksum(data: bytes) -> str:
     return f"{checksum(json.dumps(fields, sort_keys=True).encode()):08x}"
 
 
-def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: int) -> SavedCluster:
+def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: int, generation: int) -> SavedCluster:
     """What is to be saved of `metadata`."""
     topics: dict[str, list[SavedPartition]] = {}
     for (topic, _), known in metadata.partitions.items():
@@ -145,6 +151,7 @@ def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: 
             for topic, partitions in topics.items()
         },
         version=metadata.version,
+        generation=generation,
         deleted_ids=tuple(sorted(metadata.deleted_ids)),
         deleted_names=tuple(sorted(metadata.deleted_names)),
     )

@@ -204,9 +204,12 @@ class RealDisk:
         number = self._opened(path, os.O_RDWR).number
         left = os.fstat(number).st_size - at if size is None else size
         parts = []
-        while left > 0 and (part := system.read_at(number, left, at)):
-            parts.append(part)
-            at, left = at + len(part), left - len(part)
+        try:
+            while left > 0 and (part := system.read_at(number, left, at)):
+                parts.append(part)
+                at, left = at + len(part), left - len(part)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.name(path)) from error
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def write(self, path: str, at: int, data: bytes) -> None:

@@ -24,6 +24,17 @@ def forgotten(offset: int) -> str:
     return f"the last sequences of producers whose records are all below offset {offset}: they start again"
 
 
+def unreadable(error: OSError) -> str:
+    """The fault of a file that the disk does not read.
+
+    Raises:
+        PermissionError: the file is sound, and belongs to somebody else.
+    """
+    if isinstance(error, PermissionError):
+        raise error
+    return f"it cannot be read: {error.strerror or error}"
+
+
 class Repair(Enum):
     """How a fault is repaired."""
 
@@ -43,6 +54,8 @@ class Repair(Enum):
     """Write whose folder it is again."""
     MOVE_AWAY = "move away"
     """Move away a segment that does not continue the log, or a file or folder of the wrong kind."""
+    CONTINUE = "continue"
+    """Continue with an older copy of the folder of a broker."""
     SET_ASIDE = "set aside"
     """Move a folder or a file out of the data directory."""
 

@@ -5,7 +5,9 @@ each with a checksum over all of its lines. Kafka ignores both.
 
 - ``log-state-checkpoint``, one in the folder of each broker: for each log where it starts, up to where it was synced,
   the highest producer id and coordinator epoch in it, and which aborted transactions its last segment lists. It is
-  replaced together with Kafka's checkpoints: about once a second while there is something to write.
+  replaced together with Kafka's checkpoints: about once a second while there is something to write. Its generation is
+  raised at each start and each clean stop, and ``cluster.json`` has it, too: so a folder that an older copy has
+  replaced is noticed.
 - ``segment-checkpoint``, one in the folder of each partition: its topic id, its leader epochs, and for each segment
   that was sealed or closed its end, its size, its last batch, and the checksums of its three indexes. It is replaced
   when a segment is sealed, swapped, cut or closed; and *before* batches are removed, so that no crash leaves a claim
@@ -25,6 +27,7 @@ from zombieproof.model.vocabulary import NONE
 
 LOG_STATES, SEGMENTS = "log-state-checkpoint", "segment-checkpoint"
 VERSION = "zombieproof 1"
+GENERATION = "generation"
 CHECKSUM = "checksum"
 SNAPSHOT = ".snapshot"
 """How the name of a snapshot of producers ends."""
@@ -104,19 +107,33 @@ def checksum(data: bytes | memoryview) -> int:
     return int(crc32c.crc32c(data))
 
 
-def write_log_states(states: Mapping[TopicPartition, LogState]) -> bytes:
+class BrokerState(NamedTuple):
+    """The record in the folder of a broker: its logs, and the generation of the folder (0: none is recorded)."""
+
+    logs: dict[TopicPartition, LogState]
+    generation: int = 0
+
+
+def write_log_states(states: Mapping[TopicPartition, LogState], generation: int = 0) -> bytes:
     """The file of these states."""
-    return _sealed(f"{topic} {number} " + _numbers(state) for (topic, number), state in states.items())
+    lines = (f"{topic} {number} " + _numbers(state) for (topic, number), state in states.items())
+    return _sealed([f"{GENERATION} {generation}", *lines] if generation else lines)
 
 
-def read_log_states(data: bytes) -> dict[TopicPartition, LogState]:
+def read_log_states(data: bytes) -> BrokerState:
     """The states in a file.
 
     Raises:
         Undecodable: it is damaged.
     """
-    found = (line.split(" ") for line in _unsealed(data))
-    return {(topic, int(number)): LogState(of, *map(int, rest)) for topic, number, of, *rest in found}
+    found, generation = dict[TopicPartition, LogState](), 0
+    for line in _unsealed(data):
+        topic, number, *rest = line.split(" ")
+        if rest:
+            found[topic, int(number)] = LogState(rest[0], *map(int, rest[1:]))
+        else:
+            generation = int(number)
+    return BrokerState(found, generation)
 
 
 def write_folder_state(state: FolderState) -> bytes:

@@ -19,9 +19,10 @@ from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.discarded_folders import DiscardedFolders
 from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.findings import Finding, Repair, refusal
+from zombieproof.broker.store.findings import NOTHING, Finding, Repair, refusal, unreadable
 from zombieproof.broker.store.known_logs import (
     LOG_STATES,
+    BrokerState,
     LogState,
     checksum,
     read_log_states,
@@ -92,6 +93,7 @@ class LogDirectory:
             is opened. Until then nothing is written.
 
     `look` says what is wrong with a log before it is opened, `findings` what is wrong with the checkpoints.
+    `generation` is the one on the disk (0: none).
     """
 
     def __init__(
@@ -113,15 +115,16 @@ class LogDirectory:
         self.was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
         self.findings: list[Finding] = []
         self._looked: dict[TopicPartition, SegmentLog] = {}
-        self._states = self._read_states()
-        self._has_states = self._states is not None
-        self._recorded = dict[TopicPartition, LogState]() if self._states is None else dict(self._states)
+        states = self._read_states()
+        self._has_states = states is not None
+        self._recorded, self.generation = states or BrokerState({})
+        self._next_generation = self.generation
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS)
         self._log_starts = self._read_checkpoint(LOG_STARTS)
         self._cleaned_offsets = self._read_checkpoint(CLEANED_OFFSETS) or {}
         points = self._recovery_points or {}
-        self._is_stale = any(points.get(each, 0) > state.end_offset for each, state in self._recorded.items())
-        if self._is_stale:
+        self.is_stale = any(points.get(each, 0) > state.end_offset for each, state in self._recorded.items())
+        if self.is_stale:
             self._rebuilds(f"{path}/{LOG_STATES}", "it is an older one", f"{path}/{RECOVERY_POINTS}")
         self._is_begun = False
         self._is_due = bool(self.findings) or not self._has_states
@@ -140,20 +143,20 @@ class LogDirectory:
 
     # ---------------------------------------------------------------- looking
 
-    @property
-    def states(self) -> dict[TopicPartition, LogState] | None:
-        """What we have recorded of the logs; None: nothing, for an earlier version wrote the directory."""
-        return dict(self._recorded) if self._has_states else None
-
-    @property
-    def recovery_points(self) -> dict[TopicPartition, int]:
-        """What Kafka's checkpoint says of them."""
-        return dict(self._recovery_points or {})
-
-    @property
-    def log_starts(self) -> dict[TopicPartition, int]:
-        """What Kafka's checkpoint says of where they start."""
-        return dict(self._log_starts or {})
+    def record(self, partition: TopicPartition, state: LogState) -> None:
+        """Let a repaired log be recorded, on the disk, in the form that the directory has."""
+        known = self._recorded.get(partition)
+        # Kafka's checkpoints come first: if they had a higher end, our own record would count as older than they are.
+        self._recovery_points = {**(self._recovery_points or {}), partition: state.end_offset}
+        self._log_starts = {**(self._log_starts or {}), partition: state.start_offset}
+        self._write_checkpoint(RECOVERY_POINTS, self._recovery_points)
+        self._write_checkpoint(LOG_STARTS, self._log_starts)
+        if known is not None:
+            self._recorded[partition] = state._replace(
+                topic_id=known.topic_id, producer_id=known.producer_id, coordinator_epoch=known.coordinator_epoch
+            )
+            replace_file(self.disk, f"{self.path}/{LOG_STATES}", write_log_states(self._recorded, self.generation))
+        self.disk.sync_directory(self.path)
 
     def recorded(self, partition: TopicPartition, topic_id: str) -> Recorded:
         """What is recorded of a log: by ourselves, or where that is not there by the checkpoints that Kafka has."""
@@ -161,12 +164,12 @@ class LogDirectory:
         if state is not None and state.topic_id != topic_id:
             return Recorded(None, 0, self.was_clean)  # It is of a topic that was deleted.
         if state is not None:
-            if self._is_stale:
+            if self.is_stale:
                 # Kafka's checkpoint was written since; of two starts the later one is the newer.
                 newer = max(state.start_offset, (self._log_starts or {}).get(partition, 0))
                 state = state._replace(start_offset=newer)
             return Recorded(state.start_offset, state.end_offset, self.was_clean, state, f"{self.path}/{LOG_STATES}")
-        if self._has_states and not self._is_stale:
+        if self._has_states and not self.is_stale:
             return Recorded(None, 0, self.was_clean)
         points, starts = self._recovery_points or {}, self._log_starts or {}
         start = starts.get(partition)
@@ -190,10 +193,23 @@ class LogDirectory:
         log = self._log_of(partition, config)
         if log.loader.has_swaps:
             return []
-        found = self._look_at_identity(partition, directory, encoded(topic_id))
-        found += log.loader.look(self.recorded(partition, encoded(topic_id)), reads_all=reads_all)
         self._looked[partition] = log
-        return found
+        try:
+            found = self._look_at_identity(partition, directory, encoded(topic_id))
+            return found + log.loader.look(self.recorded(partition, encoded(topic_id)), reads_all=reads_all)
+        except OSError as error:
+            return [self._look_at_unreadable(partition, error)]
+
+    def _look_at_unreadable(self, partition: TopicPartition, error: OSError) -> Finding:
+        """A file of a log that the disk does not read."""
+        fault, path = unreadable(error), self.folder_of(partition)
+        name = str(error.filename or "").rpartition("/")[2]
+        remedy, loses = "move it away", NOTHING
+        if name in self.disk.listed(path):
+            path = f"{path}/{name}"
+        if path.endswith(LOG):
+            loses = f"the records in the {self.disk.size(path)} bytes of it"
+        return Finding(path, fault, "the disk", remedy, loses, Repair.MOVE_AWAY, self.node, partition)
 
     def highest_in(self, partition: TopicPartition) -> tuple[int, Highest]:
         """The highest leader epoch, producer id and coordinator epoch of a log that was looked at."""
@@ -261,13 +277,16 @@ class LogDirectory:
         with suppress(Undecodable):
             known = read_topic_id(self.disk.read(path)) if is_there else ""
         recorded = SegmentStates(self.disk, directory)
-        recorded.read()
+        recorded.read(topic_id=topic_id)
         topic, number = partition
-        was = recorded.other
-        if was != NONE and known == topic_id and not self._begins_as_recorded(partition, topic_id):
+        if recorded.other is not None and known in ("", topic_id) and not self._begins_as_recorded(partition, topic_id):
+            (of, was), path = recorded.other, recorded.path
+            if of not in ("", topic_id):
+                fault = f"the files in it are of partition {was} of the topic with the id {of}"
+                return [self._foreign(directory, fault, path, partition, topic_id)]
             fault = f"the folder holds {topic}-{was}, and is called {topic}-{number}"
-            remedy = f"rename the folder to {topic}-{was}; if it is to be {topic}-{number}, delete {recorded.path}"
-            return [Finding(directory, fault, recorded.path, remedy, repair=Repair.NONE, node=self.node)]
+            remedy = f"rename the folder to {topic}-{was}; if it is to be {topic}-{number}, delete {path}"
+            return [Finding(directory, fault, path, remedy, repair=Repair.NONE, node=self.node)]
         if known == topic_id:
             return []
         if recorded.state.topic_id == topic_id or known == "":
@@ -276,9 +295,17 @@ class LogDirectory:
             fault = f"it names the topic id {known}, not {topic_id}" if known else "it holds no topic id"
             return [Finding(path, fault if is_there else "it is missing", recorded.path, "write it again")]
         fault = f"the folder holds the topic with the id {known}, and the one so called has the id {topic_id}"
-        remedy = "move the folder away, and begin an empty log"
+        return [self._foreign(path, fault, FILE_OF_CLUSTER, partition, topic_id)]
+
+    def _foreign(self, path: str, fault: str, source: str, partition: TopicPartition, topic_id: str) -> Finding:
+        """The folder of a log holds another topic."""
+        recorded = self.recorded(partition, topic_id)
         loses = "the records in the folder"
-        return [Finding(path, fault, FILE_OF_CLUSTER, remedy, loses, Repair.SET_ASIDE, self.node, partition)]
+        if recorded.claims_records:
+            first, last = recorded.start_offset or 0, recorded.synced_offset - 1
+            loses += f", and the records of {partition[0]}-{partition[1]} at the offsets {first} to {last}"
+        remedy = f"move the folder away, and begin an empty log at offset {recorded.synced_offset}"
+        return Finding(path, fault, source, remedy, loses, Repair.SET_ASIDE, self.node, partition)
 
     def _begins_as_recorded(self, partition: TopicPartition, topic_id: str) -> bool:
         """Whether the last segment that is recorded of a log begins with the batch that it began with."""
@@ -425,6 +452,9 @@ class LogDirectory:
         self.finish_swaps(partition, topic_id, config)
         log = self._looked.pop(partition, None)
         if log is None:
+            missing = self._look_at_missing(partition, self.folder_of(partition), encoded(topic_id))
+            if refused := [each for each in missing if each.is_refused]:
+                raise refusal(self.disk, refused, begins="")
             log, at = self._log_of(partition, config), self.recorded(partition, encoded(topic_id)).synced_offset
             log.loader.look(Recorded(at, at, self.was_clean))
         return log
@@ -514,7 +544,7 @@ class LogDirectory:
             is_known = state is not None and (*state[:3], state.last_base, state.sequence) == now
             states[partition] = log.state if state is None or not is_known else state
         if states != known or at_once or not self._has_states:
-            replace_file(self.disk, f"{self.path}/{LOG_STATES}", write_log_states(states))
+            replace_file(self.disk, f"{self.path}/{LOG_STATES}", write_log_states(states, self._next_generation))
             self._recorded, self._has_states = states, True
 
     def _write_starts(self, *, at_once: bool) -> None:
@@ -541,16 +571,26 @@ class LogDirectory:
     def _write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         replace_file(self.disk, f"{self.path}/{name}", write_offsets(offsets))
 
-    def _read_states(self) -> dict[TopicPartition, LogState] | None:
+    def begin_generation(self, generation: int) -> None:
+        """Let the folder be of this generation, on the disk."""
+        self._next_generation = generation
+        self._write_states(at_once=True)
+        self.disk.sync_directory(self.path)
+        self.generation = generation
+
+    def _read_states(self) -> BrokerState | None:
         """Our own record of the logs; None: there is none, or it cannot be read."""
         path = f"{self.path}/{LOG_STATES}"
         if not self.disk.exists(path):
             return None
         try:
             return read_log_states(self.disk.read(path))
-        except (Undecodable, ValueError) as fault:
-            self._rebuilds(path, str(fault), "the checkpoints of Kafka's format say the same")
-            return None
+        except (Undecodable, ValueError) as error:
+            fault = str(error)
+        except OSError as error:
+            fault = unreadable(error)
+        self._rebuilds(path, fault, "the checkpoints of Kafka's format say the same")
+        return None
 
     def _rebuilds(self, path: str, fault: str, source: str) -> None:
         self.findings.append(Finding(path, fault, source, "write it again", node=self.node))
@@ -565,14 +605,16 @@ class LogDirectory:
                 self._loses_checkpoint(path, name, "it is missing")
             return None
         try:
-            found = read_offsets(self.disk.read(path))
-        except Undecodable as fault:
-            if self._has_states or name == CLEANED_OFFSETS:
-                self._rebuilds(path, str(fault), LOG_STATES if self._has_states else "everything counts as not cleaned")
-            else:
-                self._loses_checkpoint(path, name, str(fault))
-            return None
-        return found
+            return read_offsets(self.disk.read(path))
+        except Undecodable as error:
+            fault = str(error)
+        except OSError as error:
+            fault = unreadable(error)
+        if self._has_states or name == CLEANED_OFFSETS:
+            self._rebuilds(path, fault, LOG_STATES if self._has_states else "everything counts as not cleaned")
+        else:
+            self._loses_checkpoint(path, name, fault)
+        return None
 
     def _loses_checkpoint(self, path: str, name: str, fault: str) -> None:
         """A checkpoint of a directory of an earlier version, which has no other record."""
@@ -584,12 +626,16 @@ class LogDirectory:
         source = "nothing else says where the logs start"
         self.findings.append(Finding(path, fault, source, remedy, loses, Repair.SET_ASIDE, self.node))
 
-    def close(self) -> None:
+    def close(self, generation: int = 0) -> None:
         """Everything is on the disk, and the next start need not look at the logs.
+
+        Args:
+            generation: the one that the folder is of from now on.
 
         Raises:
             StorageFailure: the disk has failed.
         """
+        self._next_generation = max(generation, self._next_generation)
         failures = list[StorageFailure]()
         for log in self.logs.values():
             if log.offline is None:
@@ -600,6 +646,7 @@ class LogDirectory:
                     failures.append(failure)
         self.discarded.remove(at_once=True)
         self.checkpoint(at_once=True)
+        self.generation = self._next_generation
         if failures:
             raise failures[0]
         self.disk.write(f"{self.path}/{CLEAN_SHUTDOWN}", 0, b"")

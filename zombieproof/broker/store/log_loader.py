@@ -40,6 +40,7 @@ from zombieproof.model.vocabulary import NONE
 
 BATCHES = "its batches say otherwise"
 CHANGED = "it is not what was written"
+UNSURE = ", and the topic is compacted: missing batches would not show"
 LOGGER = logging.getLogger("zombieproof.broker")
 SNAPSHOT_NAME = re.compile(rf"\d{{20}}{re.escape(SNAPSHOT)}")
 
@@ -125,12 +126,18 @@ class LogLoader:
         """Read the state of the log, and return its faults; nothing is written. `reads_all`: every batch is read."""
         self._begin(recorded)
         files = self._files
-        files.states.read(0 if recorded.state is None else recorded.state.sequence)
+        if recorded.state is None:
+            files.states.read()
+        else:
+            files.states.read(recorded.state.sequence, recorded.state.topic_id)
         files.highest = Highest()
         if recorded.state is not None:
             files.highest = Highest(recorded.state.producer_id, recorded.state.coordinator_epoch)
         if files.states.fault is not None:
-            self._rebuilds(files.states.path, files.states.fault, "every batch is read instead")
+            # In a compacted log, no batch shows that one before it is missing.
+            source = "every batch is read instead" + (UNSURE if files.config.is_compacted else "")
+            remedy, lost = "rebuild it from the batches", files.lost(files.states.path, files.states.fault, source)
+            self._found.append(replace(lost, remedy=remedy, loses=NOTHING, repair=Repair.REBUILD))
         names = files.disk.listed(files.directory)
         bases = sorted(base for name in names if (base := base_of(name)) is not None)
         self._find_missing(bases, names)
@@ -204,6 +211,9 @@ class LogLoader:
         else:
             self._scan(segment, has_gaps=files.config.is_compacted)
             self._doubtful.append(segment.base_offset)
+            state = self._recorded.state if self._recorded.was_clean else None
+            if state is not None and segment.size and state.last_base == segment.base_offset < state.end_offset:
+                self._compare_first(segment, state)
 
     def _look_at_known(self, segment: Segment, known: SegmentState, *, is_last: bool) -> None:
         """A segment of which the last batch is the one that is recorded: its indexes are, too, or are rebuilt."""
@@ -256,14 +266,20 @@ class LogLoader:
             self._look_at_aborted(segment)
         if state is None or not state.last_base == segment.base_offset < synced or not segment.size:
             return
-        if state.first_checksum != segment.first_checksum:
-            self._found.append(
-                files.lost(segment.path(LOG), "its first batch is not the one that was there", self._recorded.source)
-            )
-        elif not is_short and state.synced_size and not segment.ends_at(state.synced_size, synced):
+        if not self._compare_first(segment, state) or is_short or not state.synced_size:
+            return
+        if not segment.ends_at(state.synced_size, synced):
             # No checksum covers a base offset, and there may be no later batch that contradicts it.
             fault = f"the batch before byte {state.synced_size} does not end at offset {synced - 1}"
             self._found.append(files.lost(segment.path(LOG), fault, self._recorded.source))
+
+    def _compare_first(self, segment: Segment, state: LogState) -> bool:
+        """Compare the first batch of the segment that was the last one with the record of it."""
+        is_same = state.first_checksum == segment.first_checksum
+        if not is_same:
+            fault = "its first batch is not the one that was there"
+            self._found.append(self._files.lost(segment.path(LOG), fault, self._recorded.source))
+        return is_same
 
     def _look_at_aborted(self, segment: Segment) -> None:
         """Compare the aborted transactions that the last segment lists below the synced end with the record."""
@@ -408,10 +424,9 @@ class LogLoader:
     def _wrong_in(self, segment: Segment) -> tuple[int, int] | None:
         """The first offset of a segment that was synced and has another leader epoch than is known, with its epoch."""
         synced = self._recorded.synced_offset if self._recovers and segment is self._files.held[-1] else 1 << 62
-        stretches = self._scanned[segment]
-        ends = [each.first_offset for each in stretches[1:]] + [segment.end_offset]
-        for stretch, end in zip(stretches, ends, strict=False):
-            wrong = self._epochs.contradicts(stretch.leader_epoch, stretch.first_offset, min(end, synced))
+        for stretch in self._scanned[segment]:
+            end = min(stretch.end_offset, synced)
+            wrong = self._epochs.contradicts(stretch.leader_epoch, stretch.first_offset, end)
             if wrong is not None:
                 return wrong, stretch.leader_epoch
         return None

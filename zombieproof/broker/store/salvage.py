@@ -30,7 +30,7 @@ from zombieproof.broker.store.segment import LOG, TRANSACTION_INDEX, base_of, fi
 from zombieproof.broker.store.segment_states import Epochs, SegmentStates
 from zombieproof.formats.batches import Batch
 from zombieproof.formats.checkpoints import read_leader_epochs
-from zombieproof.formats.encoding import read_batches, write_batch
+from zombieproof.formats.encoding import read_batch, read_batches, write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.record_batch import HEADER, LEADER_EPOCH, LEADER_EPOCH_AT, OFFSET_AND_LENGTH
 from zombieproof.formats.segments import PartKind, parts_of
@@ -195,7 +195,7 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
     names = (name for name, kind in disk.kinds(directory).items() if kind is Kind.FILE)
     bases = sorted(base for name in names if (base := base_of(name)) is not None)
     states = SegmentStates(disk, directory)
-    states.read(0 if recorded.state is None else recorded.state.sequence)
+    states.read(0 if recorded.state is None else recorded.state.sequence, topic_id)
     found.known = states.state
     epochs = _known_epochs(disk, directory, states.state)
     start = recorded.start_offset if recorded.start_offset is not None else (bases[0] if bases else 0)
@@ -211,12 +211,12 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
         else:
             is_replaced = was is not None and was.size == IN_REPAIR
             trusted = recorded._replace(state=None) if is_replaced else recorded  # Its bytes are not those recorded.
-            segment, holes = _sound_batches(data, base, behind, trusted)
+            segment, holes = _sound_batches(data, base, behind, trusted, was, is_compacted=is_compacted)
         found.kept.append(segment)
         first = segment.batches[0].base_offset if segment.batches else None
         if base > expected and not (is_compacted and base in states.state.segments and not holes):
             found.lost.append((expected, base))
-        found.lost += holes if not is_compacted else [each for each in holes if each[0] < each[1]]
+        found.lost += (each for each in holes if each[0] < each[1])
         end = segment.batches[-1].end_offset if segment.batches else base
         if was is not None and was.end_offset > end:
             found.lost.append((end, was.end_offset))
@@ -269,13 +269,13 @@ def _is_sound(data: bytes) -> bool:
 
 
 def _sound_batches(
-    data: bytes, base: int, behind: int | None, recorded: Recorded
+    data: bytes, base: int, behind: int | None, recorded: Recorded, was: SegmentState | None, *, is_compacted: bool
 ) -> tuple[_Kept, list[tuple[int, int]]]:
     """The batches of a segment that are sound and in order, and the offsets of those that are not."""
     parts = list(parts_of(memoryview(data)))
     found = list[_Batch]()
     for part in parts:
-        if part.kind is PartKind.BATCH and part.header is not None:
+        if part.kind is PartKind.BATCH and part.header is not None and _can_be_read(data, part.position):
             header = part.header
             found.append(
                 _Batch(part.position, part.size, header.base_offset, header.leader_epoch, header.last_offset_delta)
@@ -286,7 +286,7 @@ def _sound_batches(
             if batch.position + batch.size == state.synced_size and batch.end_offset != state.end_offset:
                 batch.base_offset, batch.is_corrected = state.end_offset - batch.delta - 1, True
     _correct(found, base, recorded.synced_offset if behind is None else behind)
-    kept, holes, end, at = list[_Batch](), list[tuple[int, int]](), base, 0
+    kept, holes, gaps, end, at = list[_Batch](), list[tuple[int, int]](), list[tuple[int, int]](), base, 0
     limit = 1 << 62 if behind is None else behind
     for batch in found:
         is_in_order = end <= batch.base_offset and batch.end_offset <= limit
@@ -294,12 +294,30 @@ def _sound_batches(
             continue
         if batch.position > at:
             holes.append((end, batch.base_offset))
+        if batch.base_offset > end:
+            gaps.append((end, batch.base_offset))
         kept.append(batch)
         end, at = batch.end_offset, batch.position + batch.size
     if at < len(data):
         holes.append((end, max(end, behind or end)))
     is_whole = at == len(data) and not holes and not any(batch.is_corrected for batch in kept)
-    return _Kept(base, kept, is_whole), holes
+    # The cleaner leaves gaps, and so do repairs; nothing else does, and neither where bytes are missing.
+    if was is not None:
+        is_changed = len(data) < was.size or not (is_compacted or len(data) == was.size)
+    elif is_compacted:
+        is_changed = state is not None and state.last_base == base and len(data) < state.synced_size
+    else:
+        is_changed = True
+    return _Kept(base, kept, is_whole), holes + (gaps if holes or is_changed else [])
+
+
+def _can_be_read(data: bytes, position: int) -> bool:
+    """Whether the records of a batch can be read, which a checksum alone does not say."""
+    try:
+        read_batch(data, position)
+    except Undecodable:
+        return False
+    return True
 
 
 def _correct(batches: list[_Batch], base: int, behind: int) -> None:

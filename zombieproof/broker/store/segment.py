@@ -53,10 +53,11 @@ def base_of(name: str) -> int | None:
 
 
 class Stretch(NamedTuple):
-    """Batches of one leader epoch, one behind the other: the offset of the first."""
+    """Batches of one leader epoch, one behind the other: the offset of the first, and the one after the last."""
 
     leader_epoch: int
     first_offset: int
+    end_offset: int
 
 
 class Highest(NamedTuple):
@@ -430,8 +431,9 @@ class Segment:
                     fault = f"a batch at offset {first} in a segment that begins at {self.base_offset}"
                     break
                 self._note(header.length + LOG_OVERHEAD, end - 1, header.max_timestamp_ms)
-                if not found or found[-1].leader_epoch != header.leader_epoch:
-                    found.append(Stretch(header.leader_epoch, first))
+                if found and found[-1].leader_epoch == header.leader_epoch:
+                    first = found.pop().first_offset
+                found.append(Stretch(header.leader_epoch, first, end))
                 expected = end
         except Undecodable as error:
             fault = str(error)

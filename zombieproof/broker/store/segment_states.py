@@ -26,15 +26,16 @@ Epochs = tuple[tuple[int, int], ...]
 class SegmentStates:
     """The entries of one log.
 
-    `fault`: why the file could not be read; `is_there`: whether there is one that could. `other`: the number of the
-    partition that the file is of, if the folder is that of another one.
+    `fault`: why the file could not be read; `is_there`: whether there is one that could. `other`: the topic id and the
+    number of the partition that the file is of, if the folder is that of another one.
     """
 
     def __init__(self, disk: Disk, directory: str) -> None:
         self._disk, self.directory = disk, directory
         self.state = FolderState()
         self.fault: str | None = None
-        self.is_there, self.other = False, NONE
+        self.is_there = False
+        self.other: tuple[str, int] | None = None
 
     @property
     def path(self) -> str:
@@ -47,13 +48,16 @@ class SegmentStates:
         number = self.directory.rpartition("-")[2]
         return int(number) if number.isdecimal() else NONE
 
-    def read(self, sequence: int = 0) -> None:
+    def read(self, sequence: int = 0, topic_id: str = "") -> None:
         """Know what the file says.
 
-        Nothing is known where there is none, it cannot be read, is older than `sequence`, or of another partition.
+        Nothing is known where there is none, it cannot be read, is older than `sequence`, or of another partition or
+        topic (empty: any).
         """
-        self.state, self.fault, self.is_there, self.other = FolderState(), None, False, NONE
+        self.state, self.fault, self.is_there, self.other = FolderState(), None, False, None
         if not self._disk.exists(self.path):
+            self.fault = "it is missing" if sequence else None
+            self.state.sequence = sequence
             return
         try:
             found = read_folder_state(self._disk.read(self.path))
@@ -61,8 +65,11 @@ class SegmentStates:
             self.fault = str(fault)
             self.state.sequence = sequence
             return
-        if found.number not in (NONE, self.number):
-            self.fault, self.other = f"it is of partition {found.number}", found.number
+        is_of_topic = topic_id in ("", found.topic_id) or not found.topic_id
+        if found.number not in (NONE, self.number) or not is_of_topic:
+            self.other = found.topic_id, found.number
+            self.fault = f"it is of partition {found.number}"
+            self.fault += "" if is_of_topic else f" of the topic with the id {found.topic_id}"
             self.state.sequence = sequence
             return
         if found.sequence < sequence:

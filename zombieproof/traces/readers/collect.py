@@ -31,6 +31,7 @@ from zombieproof.traces.evidence import (
     ProducerSnapshot,
     ProducerSnapshotEntry,
     Source,
+    SyncedUpTo,
     TopicIdentity,
     TransactionStateRecord,
 )
@@ -58,6 +59,7 @@ from zombieproof.traces.readers.topic_lives import (
     read_cleanup_policies,
     read_present_topics,
     read_topic_lives,
+    read_unreplicated,
 )
 from zombieproof.traces.watching import Meter, Stage, Watch
 
@@ -102,6 +104,8 @@ def collect(
     collector = _Collector(keep, narrowing, watch or Watch(), screen, tables)
     damage = collector.evidence.damage
     files = [file for path in given for file in files_in(path, damage, narrowing)]
+    # Brokers that run raise recovery points: the logs that are read after them reach as far.
+    files.sort(key=lambda file: by_name(str(file)) is not Kind.RECOVERY_CHECKPOINT)
     if screen is not None:
         screen.looks_at(files)
     collector.add_all(files)
@@ -160,6 +164,7 @@ class _Collector:
             Kind.TRANSACTION_INDEX: self._index,
             Kind.CLEANER_CHECKPOINT: lambda data, file: self._checkpoint(Kind.CLEANER_CHECKPOINT, data, file),
             Kind.LOG_START_CHECKPOINT: lambda data, file: self._checkpoint(Kind.LOG_START_CHECKPOINT, data, file),
+            Kind.RECOVERY_CHECKPOINT: self._recovery_points,
             Kind.DUMP: self._dump,
             Kind.CONSOLE: self._console_text,
             Kind.CALLS: self._calls,
@@ -329,6 +334,15 @@ class _Collector:
         except Undecodable as fault:
             self.evidence.damage.append(Damage(file, 0, str(fault)))
 
+    def _recovery_points(self, data: memoryview, file: str) -> None:
+        try:
+            points = read_offsets(data) if data else {}
+        except Undecodable as fault:
+            self.evidence.files.remove(file)
+            self.evidence.ignored.append(Ignored(file, str(fault)))
+            return
+        self.evidence.synced += (SyncedUpTo(str(Path(file).parent), *each) for each in points.items())
+
     def _disk(self, data: memoryview, file: str) -> None:
         found = identity.read_properties(data)
         node = found.get("node.id", found.get("broker.id", ""))
@@ -360,6 +374,7 @@ class _Collector:
         try:
             self.evidence.present_topics = read_present_topics(data)
             self.evidence.cleanup_policies.update(read_cleanup_policies(data))
+            self.evidence.unreplicated |= read_unreplicated(data)
         except Undecodable as fault:
             self.evidence.files.remove(file)
             self.evidence.ignored.append(Ignored(file, str(fault)))
@@ -534,11 +549,14 @@ class _Collector:
         segments = [segment.segment for segment in copy.segments]
         folders = {Path(segment).parent.parent for segment in (log.files if log.cleared else segments)}
         for kind, folder, offsets in self._checkpoints:
-            if folder not in folders or log.topic_partition not in offsets:
+            if folder not in folders:
                 continue
             if kind is Kind.CLEANER_CHECKPOINT:
-                log.cleaned = True
-            else:
+                # A replica that fetches a log later has the gaps that another broker's cleaner left.
+                if log.topic_partition in self.evidence.unreplicated:
+                    log.cleaned_to = offsets.get(log.topic_partition, 0)
+                log.cleaned = log.topic_partition in offsets
+            elif log.topic_partition in offsets:
                 log.start_offset = max(log.start_offset, offsets[log.topic_partition])
 
 

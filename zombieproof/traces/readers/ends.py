@@ -1,9 +1,10 @@
 """How far logs reached, as other evidence tells: a copy that ends before is cut, whatever its last bytes look like.
 
 Nothing in a log says where it ends. But a producer snapshot is named by the offset that the log had reached (one is
-written at every clean stop), the index of aborted transactions speaks of offsets, an index is made with its segment,
-other copies are longer, and producers are told offsets. Brokers report snapshots in their logs: a report confirms an
-end, but does not refute one, since logs of brokers may be older or newer than what was copied.
+written at every clean stop), the recovery point was synced, the index of aborted transactions speaks of offsets, an
+index is made with its segment, other copies are longer, and producers are told offsets. Brokers report snapshots in
+their logs: a report confirms an end, but does not refute one, since logs of brokers may be older or newer than what
+was copied.
 """
 
 from collections.abc import Iterator
@@ -85,6 +86,9 @@ def _witnesses(evidence: Evidence) -> Iterator[Reached]:
         yield Reached((aborted.topic, aborted.partition), aborted.last_offset + 1, why)
     for (_, place), offset in evidence.named_offsets.items():
         yield Reached(place, offset, f"an index is named {offset:020}")
+    for synced in evidence.synced:
+        why = f"recovery-point-offset-checkpoint says that it was on the disk up to offset {synced.offset - 1}"
+        yield Reached(synced.place, synced.offset, why)
     for log in evidence.logs:
         yield Reached(
             log.topic_partition, log.end_offset, f"another copy ({', '.join(map(plain_name, log.files))}) is longer"

@@ -32,6 +32,7 @@ class Kind(Enum):
     TRANSACTION_INDEX = auto()
     CLEANER_CHECKPOINT = auto()
     LOG_START_CHECKPOINT = auto()
+    RECOVERY_CHECKPOINT = auto()
     DUMP = auto()
     CONSOLE = auto()
     CALLS = auto()
@@ -49,7 +50,7 @@ NO_EVIDENCE = (
     (re.compile(r"\d{20}\.(?:index|timeindex)"), "an index that repeats the log"),
     (re.compile(r".+\.(?:deleted|cleaned|swap)"), "a file that the broker was about to delete or replace"),
     (re.compile(r"\d{20}-\d{10}\.(?:checkpoint|snapshot)|bootstrap\.checkpoint"), "the cluster's metadata"),
-    (re.compile(r"(?:recovery-point-offset|replication-offset)-checkpoint"), "a position of the broker's own"),
+    (re.compile(r"replication-offset-checkpoint"), "a position of the broker's own"),
     (
         re.compile(r"quorum-state|\.lock|\.kafka_cleanshutdown"),
         "state of a disk",
@@ -62,6 +63,7 @@ BESIDE_LOGS = {
     "leader-epoch-checkpoint": Kind.LEADER_EPOCHS,
     "cleaner-offset-checkpoint": Kind.CLEANER_CHECKPOINT,
     "log-start-offset-checkpoint": Kind.LOG_START_CHECKPOINT,
+    "recovery-point-offset-checkpoint": Kind.RECOVERY_CHECKPOINT,
     "cluster.json": Kind.CLUSTER_FILE,
 }
 

@@ -17,6 +17,7 @@ from zombieproof.formats.cluster_metadata import (
 )
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.record_batch import LOG_OVERHEAD
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.evidence import Evidence, TopicLife
 from zombieproof.traces.readers.segments import read_header, read_payload
 
@@ -108,6 +109,24 @@ def read_present_topics(data: memoryview) -> dict[str, int]:
     try:
         topics = json.loads(bytes(data))["topics"]
         return {str(topic): len(known["partitions"]) for topic, known in topics.items()}
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as fault:
+        raise Undecodable("it is not the cluster.json of zombieproof serve") from fault
+
+
+def read_unreplicated(data: memoryview) -> set[TopicPartition]:
+    """The partitions in a ``cluster.json`` that have one replica.
+
+    Raises:
+        Undecodable: it is something else.
+    """
+    try:
+        topics = json.loads(bytes(data))["topics"].items()
+        return {
+            (str(topic), number)
+            for topic, known in topics
+            for number, partition in enumerate(known["partitions"])
+            if len(partition.get("replicas", ())) == 1
+        }
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as fault:
         raise Undecodable("it is not the cluster.json of zombieproof serve") from fault
 

@@ -113,6 +113,10 @@ def _is_empty(evidence: Evidence, place: TopicPartition) -> bool:
 
 
 METADATA = f"the directory {METADATA_TOPIC}-0 of a broker or controller"
+CLEANER_EVIDENCE = (
+    "; if the topic is compacted, the file cleaner-offset-checkpoint from the folder that {name} is in, "
+    f"or {METADATA}, which has its cleanup.policy"
+)
 
 
 def earlier_of_gone(evidence: Evidence, histories: Iterable[IdHistory]) -> dict[TopicPartition, int]:
@@ -288,8 +292,13 @@ def _unreadable(log: PartitionLog) -> Iterator[NotJudged]:
 
 
 def _holes(log: PartitionLog) -> Iterator[NotJudged]:
-    """Offsets that are missing inside a log of which no cleaner is known."""
-    for gap in log.missing() if log.holes is not Holes.CLEANER else ():
+    """Offsets that are missing inside a log of which no cleaner is known, or where none had been yet."""
+    for gap in log.missing():
+        why, fetch = log.holes_why, CLEANER_EVIDENCE
+        if log.holes is Holes.CLEANER:
+            if log.cleaned_to is None or gap.last < log.cleaned_to:
+                continue
+            why, fetch = f"the cleaner had come to offset {log.cleaned_to} only (cleaner-offset-checkpoint)", ""
         name, where = named(log.topic_partition), span(gap.first, gap.last)
         which = "is" if gap.first == gap.last else "are"
         yield NotJudged(
@@ -297,9 +306,8 @@ def _holes(log: PartitionLog) -> Iterator[NotJudged]:
             gap=Gap.UNREADABLE,
             first_offset=gap.first,
             last_offset=gap.last,
-            why=f"{where} {which} missing between batches that are there, and {log.holes_why}",
-            fetch=f"another copy of {name} that has {where}; if the topic is compacted, the file "
-            f"cleaner-offset-checkpoint from the folder that {name} is in, or {METADATA}, which has its cleanup.policy",
+            why=f"{where} {which} missing between batches that are there, and {why}",
+            fetch=f"another copy of {name} that has {where}" + fetch.format(name=name),
         )
 
 
