@@ -9,7 +9,7 @@ import pytest
 
 from tests.answers.recorder.neighbours import neighbours
 from tests.answers.recorder.rights import rights
-from zombieproof.broker.group import consumer_group, topic_patterns
+from zombieproof.broker.group import consumer_group, consumer_members
 from zombieproof.broker.group.assignors import SERVER_ASSIGNORS
 from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.broker.group.consumer_members import ConsumerMembers
@@ -143,7 +143,7 @@ OTHERWISE: list[tuple[Any, str, Any]] = [
     (ConsumerGroup, "forget_patterns", lambda group: group.patterns.clear()),
     (ConsumerMembers, "loaded", lambda members, group: group.members.clear() or []),
     (consumer_group, "server_assignor", lambda wanted: SERVER_ASSIGNORS["uniform"]),
-    (topic_patterns, "MOST_REPETITIONS", 2_000),
+    (consumer_members, "matching", lambda pattern, names: frozenset()),
 ]
 """Parts of the steps and drivers of groups, each wrong."""
 

@@ -3,13 +3,11 @@
 Source: reference §2.16.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-
-import re2
 
 from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
 from zombieproof.broker.coordinator.steps import Steps
+from zombieproof.broker.patterns import matching
 from zombieproof.messages.transactions import (
     DescribeTransactions,
     DescribeTransactionsAnswer,
@@ -54,31 +52,19 @@ class TransactionListings:
     def list(self, request: ListTransactions) -> ListTransactionsAnswer:
         """The transactions that pass every filter, in the order of their ids."""
         store, now_ms = self.steps.store, self.steps.clock.now_ms()
-        matching = _matching(request.pattern, (name for name, _ in store.transactions()))
-        error = listings.begin_list(store.is_loading, matching is not None, self.steps.notes)
+        names = [name for name, _ in store.transactions()]
+        wanted = frozenset(names) if not request.pattern else matching(request.pattern, names)
+        error = listings.begin_list(store.is_loading, wanted is not None, self.steps.notes)
         self.steps.journal.take("", self.steps.notes)
-        if error != Error.NONE or matching is None:
+        if error != Error.NONE or wanted is None:
             return ListTransactionsAnswer(error)
         rows = []
         for name, transaction in store.transactions():
             state = STATE_NAMES[transaction.state]
             state_passes = not request.states or state in request.states
             id_passes = not request.producer_ids or transaction.producer_id in request.producer_ids
-            passes = state_passes and id_passes and name in matching
+            passes = state_passes and id_passes and name in wanted
             if listings.shows(transaction, now_ms, request.duration_ms, passes):
                 rows.append(TransactionListing(name, transaction.producer_id, state))
         unknown = tuple(state for state in request.states if state not in STATE_NAMES.values())
         return ListTransactionsAnswer(0, tuple(sorted(rows, key=lambda row: row.transactional_id)), unknown)
-
-
-def _matching(pattern: str | None, names: Iterable[str]) -> frozenset[str] | None:
-    """The names that a pattern matches as a whole, all of them without one; None if it is malformed."""
-    if not pattern:
-        return frozenset(names)
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled = re2.compile(pattern, options)
-    except re2.error:
-        return None
-    return frozenset(name for name in names if compiled.fullmatch(name))

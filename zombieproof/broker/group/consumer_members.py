@@ -17,7 +17,7 @@ from zombieproof.broker.group.effects import GroupEffect, Reply, WakeAt
 from zombieproof.broker.group.member_ids import MemberIds
 from zombieproof.broker.group.senders import AnyGroup
 from zombieproof.broker.group.store import GroupStore, GroupStores
-from zombieproof.broker.group.topic_patterns import topics_of
+from zombieproof.broker.patterns import matching
 from zombieproof.formats.topics import INTERNAL_TOPICS
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
 from zombieproof.model.rules import Rules
@@ -167,7 +167,7 @@ class ConsumerMembers:
         holder, known = group.holder(request.instance), group.members.get(request.member)
         epochs = ConsumerMember() if known is None else known
         pattern = request.topic_pattern or ""
-        is_valid = pattern in ("", work.member.topic_pattern) or topics_of(pattern, ()) is not None
+        is_valid = pattern in ("", work.member.topic_pattern) or matching(pattern, ()) is not None
         return HeartbeatFacts(
             group_is_there=isinstance(former, ConsumerGroup),
             group_is_of_other_protocol=isinstance(former, ClassicGroup) and not former.empty,
@@ -243,8 +243,9 @@ class ConsumerMembers:
 
     def _read_patterns(self, store: GroupStore, group: ConsumerGroup) -> None:
         """Find out which topics the members' regular expressions mean by now."""
-        topics, effects = sorted(self._metadata.topic_ids.keys() - INTERNAL_TOPICS), ConsumerGroupEffects()
-        before, read = group.topics(), {each: topics_of(each, topics) or () for each in group.wanted_patterns()}
+        topics, effects = self._metadata.topic_ids.keys() - INTERNAL_TOPICS, ConsumerGroupEffects()
+        found = {each: matching(each, topics) or () for each in group.wanted_patterns()}
+        before, read = group.topics(), {each: tuple(sorted(names)) for each, names in found.items()}
         changes = read != group.patterns
         group.patterns, group.patterns_version = dict(sorted(read.items())), self._metadata.version
         group.counts = self._counts(group)
