@@ -39,7 +39,7 @@ class Joins:
         if not request.transactions:
             return []
         effects: list[Effect] = []
-        self._gatherings[ticket] = Gathering(request.version, [None] * len(request.transactions))
+        self._gatherings[ticket] = Gathering(len(request.transactions))
         for part, asked in enumerate(request.transactions):
             requester = Requester(ticket, part, asked)
             if asked.verify_only:
@@ -89,11 +89,11 @@ class Joins:
         ticket = requester.ticket
         gathering = self._gatherings[ticket]
         gathering.parts[requester.part] = added
-        parts = [each for each in gathering.parts if each is not None]
-        if len(parts) < len(gathering.parts):
+        if len(gathering.parts) < gathering.expected:
             return []
         del self._gatherings[ticket]
-        return [Reply(ticket, AddPartitionsToTxnAnswer(0, tuple(parts)))]
+        parts = tuple(gathering.parts[part] for part in range(gathering.expected))
+        return [Reply(ticket, AddPartitionsToTxnAnswer(0, parts))]
 
     def add_offsets(self, request: AddOffsetsToTxn, ticket: int) -> list[Effect]:
         """Answer AddOffsetsToTxn."""

@@ -3,7 +3,7 @@
 What follows the outcome is not here but in the ``PendingTransition`` of the coordinator's machine.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zombieproof.broker.coordinator.markers import DecidedTransaction
 from zombieproof.messages.transactions import TransactionAdded, TransactionToAdd
@@ -44,5 +44,5 @@ class ServerEnd:
 class Gathering:
     """An AddPartitionsToTxn whose transactions are answered one by one; the answer goes out with the last of them."""
 
-    version: int
-    parts: list[TransactionAdded | None]
+    expected: int
+    parts: dict[int, TransactionAdded] = field(default_factory=dict)

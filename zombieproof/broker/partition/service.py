@@ -252,7 +252,7 @@ class PartitionService:
 
     def describe_producers(self, request: DescribeProducers) -> DescribeProducersAnswer:
         """Answer DescribeProducers; a follower answers too."""
-        return DescribeProducersAnswer({tp: self._described(tp) for tp in request.partitions})
+        return DescribeProducersAnswer({tp: self._described(tp) for tp in dict.fromkeys(request.partitions)})
 
     def describe_topics(self, request: DescribeTopics, may: May) -> TopicsDescribed:
         """Answer Metadata; any broker can. Who asks for a topic that is made because of that has to ask again."""

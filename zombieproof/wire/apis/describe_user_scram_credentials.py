@@ -3,6 +3,7 @@
 Passwords are given to whoever starts brokers, and told to nobody. Source: ``ScramImage.describe``; KIP-554.
 """
 
+from collections import Counter
 from typing import Any
 
 from zombieproof.model.vocabulary import ApiKey, Error
@@ -11,15 +12,15 @@ from zombieproof.wire.api import Around, Values, api_of_facts
 
 def told(entity: Any, version: int, around: Around) -> Values:
     """Nobody, and whoever is asked for by name is not there."""
-    names = [user.name for user in entity.users or ()]
+    times = Counter(user.name for user in entity.users or ())
     return {
         "error_code": 0,
         "error_message": "",
-        "results": [_row(name, names.count(name) > 1) for name in dict.fromkeys(names)],
+        "results": [_row(name, is_named_twice=count > 1) for name, count in times.items()],
     }
 
 
-def _row(name: str, is_named_twice: bool) -> Values:
+def _row(name: str, *, is_named_twice: bool) -> Values:
     if is_named_twice:
         words = "Cannot describe SCRAM credentials for the same user twice in a single request: "
         return {"user": name, "error_code": Error.DUPLICATE_RESOURCE, "error_message": words + name}

@@ -62,7 +62,7 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
     if not answers:
         return refused(entity, _refusal(entity.topics, version))
     assert isinstance(answers[0], TopicsDescribed)
-    up = around.up()
+    up, by_id = around.up(), bool(_ids(entity.topics))
     return {
         **_allowed(entity, around),
         "brokers": [
@@ -73,7 +73,7 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
         "cluster_id": around.cluster_id,
         "controller_id": around.metadata.controller,
         "topics": [
-            {**_topic(name, error, around, entity), **_hidden(error, by_id=bool(_ids(entity.topics)))}
+            {**_topic(name, error, around, entity, by_id=by_id), **_hidden(error, by_id=by_id)}
             for name, error in answers[0].topics.items()
         ],
     }
@@ -94,10 +94,10 @@ def refused(entity: Any, error: int) -> Values:
     return {"brokers": [], "cluster_id": None, "controller_id": NOBODY, "error_code": error, "topics": rows}
 
 
-def _topic(name: str, error: int, around: Around, entity: Any) -> Values:
+def _topic(name: str, error: int, around: Around, entity: Any, *, by_id: bool) -> Values:
     if error == Error.NONE and around.metadata.count(name) == 0:
         # It was deleted since the broker has looked.
-        error = Error.UNKNOWN_TOPIC_ID if _ids(entity.topics) else Error.UNKNOWN_TOPIC_OR_PARTITION
+        error = Error.UNKNOWN_TOPIC_ID if by_id else Error.UNKNOWN_TOPIC_OR_PARTITION
     partitions = around.metadata.partitions_of([name]) if error == Error.NONE else []
     names, wants = around.names.topic(name), getattr(entity, "include_topic_authorized_operations", False)
     return {
