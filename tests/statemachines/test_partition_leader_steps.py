@@ -261,6 +261,12 @@ def test_a_marker_that_lies_in_a_log_ends_what_is_open_whatever_it_says() -> Non
         (markers.MarkerPlace(True, True, 1, 2, Error.NOT_LEADER_OR_FOLLOWER), Error.NOT_ENOUGH_REPLICAS),
         (markers.MarkerPlace(True, True, 2, 2, Error.NOT_LEADER_OR_FOLLOWER), Error.NOT_LEADER_OR_FOLLOWER),
         (markers.MarkerPlace(True, True, 2, 2), Error.NONE),
+        (markers.MarkerPlace(False, True, 2, 2, 0, NONE), Error.UNKNOWN_TOPIC_OR_PARTITION),
+        (markers.MarkerPlace(True, True, 2, 2, 0, NONE), Error.UNKNOWN_SERVER_ERROR),
+        (markers.MarkerPlace(True, True, 2, 2, 0, -2), Error.UNKNOWN_SERVER_ERROR),
+        (markers.MarkerPlace(True, True, 2, 2, 0, 7, NONE), Error.UNKNOWN_SERVER_ERROR),
+        (markers.MarkerPlace(True, True, 2, 2, 0, 7, -2), Error.INVALID_PRODUCER_EPOCH),
+        (markers.MarkerPlace(True, True, 2, 2, 0, 7, 32_767), Error.NONE),
     ],
 )
 def test_the_place_of_a_marker_is_looked_at_before_its_group(place: markers.MarkerPlace, error: Error) -> None:

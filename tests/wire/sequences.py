@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, ClassVar, Union, get_args, get_origin
 from uuid import UUID
 
 from tests.store.crashing import Reached
@@ -125,11 +125,11 @@ NUMBER, OFFSET = _one_of(0, 0, 0, 1, 1, 2, 5), _one_of(0, 0, 1, 2, 5, -1, -2, 1 
 GROUP, TRANSACTION = _one_of(*GROUPS, *GROUPS, ""), _one_of(*TRANSACTIONS, *TRANSACTIONS, *TRANSACTIONS, "")
 
 BY_NAME: Mapping[str, Draw] = {
-    "name": Pool.topic,
-    "topic": Pool.topic,
-    "topic_name": Pool.topic,
-    "resource_name": Pool.topic,
-    "topic_names": _some(Pool.topic),
+    "name": lambda pool: pool.topic(),
+    "topic": lambda pool: pool.topic(),
+    "topic_name": lambda pool: pool.topic(),
+    "resource_name": lambda pool: pool.topic(),
+    "topic_names": _some(lambda pool: pool.topic()),
     "subscribed_topic_names": lambda pool: list(pool.draw.sample(TOPICS, pool.draw.randint(0, 3))),
     "subscribed_topic_regex": _one_of(None, None, "a|b", ".*", "("),
     "topic_id": Pool.topic_id,
@@ -167,7 +167,7 @@ BY_NAME: Mapping[str, Draw] = {
     "current_leader_epoch": _one_of(-1, -1, 0, 1),
     "leader_epoch": _one_of(-1, 0, 1),
     "last_fetched_epoch": _one_of(-1, -1, 0),
-    "records": Pool.records,
+    "records": lambda pool: pool.records(),
     "isolation_level": _one_of(0, 1),
     "acks": _one_of(-1, 1, -1, 0),
     "session_id": _one_of(0, 0, 0, 1),
@@ -348,10 +348,11 @@ class Stage:
     fronts: list[Front] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     sent: deque[str] = field(default_factory=lambda: deque(maxlen=40))
+    pool_of: ClassVar[type[Pool]] = Pool
 
     def __post_init__(self) -> None:
         """Open the brokers."""
-        self.pool = Pool(self.draw)
+        self.pool = self.pool_of(self.draw)
         self.open()
 
     def open(self) -> None:
@@ -508,14 +509,14 @@ def _nobody(_: Any) -> None:
     """Nobody waits for a response."""
 
 
-def sequences(count: int, seed: int, *, nodes: int = 1, stored: bool = False) -> Reached:
+def sequences(count: int, seed: int, *, nodes: int = 1, stored: bool = False, stage_of: type[Stage] = Stage) -> Reached:
     """Send `count` sequences, all drawn by `seed`; findings are unexpected errors with the requests before them."""
     found, stage = Reached(), None
     for number in range(count):
         draw = random.Random(f"{seed} {nodes} {stored} {number}")
         try:
             if stage is None or number % SEQUENCES_OF_A_CLUSTER == 0:
-                stage = Stage(draw, nodes, FaultDisk() if stored else None, found.counts)
+                stage = stage_of(draw, nodes, FaultDisk() if stored else None, found.counts)
             stage.draw = stage.pool.draw = draw
             for _ in range(draw.randint(*REQUESTS)):
                 stage.recreate() if draw.random() < RECREATED else stage.ask()

@@ -97,13 +97,23 @@ class PartitionService:
     # ---------------------------------------------------------------- markers
 
     def write_markers(self, request: WriteTxnMarkers) -> WriteTxnMarkersAnswer:
-        """Answer WriteTxnMarkers: each marker at each of its partitions, in their order."""
-        return WriteTxnMarkersAnswer(
-            tuple(
-                MarkerWritten(marker.producer_id, {tp: self._write_marker(tp, marker) for tp in marker.partitions})
-                for marker in request.markers
-            )
-        )
+        """Answer WriteTxnMarkers: each marker at each of its partitions, in their order.
+
+        One that cannot be written fails the whole request, although those before it are in the logs
+        (``WriteTxnMarkersRequest.getErrorResponse``).
+        """
+        rows = list[MarkerWritten]()
+        for marker in request.markers:
+            errors = {tp: self._write_marker(tp, marker) for tp in marker.partitions}
+            if Error.UNKNOWN_SERVER_ERROR in errors.values():
+                return WriteTxnMarkersAnswer(
+                    tuple(
+                        MarkerWritten(each.producer_id, dict.fromkeys(each.partitions, int(Error.UNKNOWN_SERVER_ERROR)))
+                        for each in request.markers
+                    )
+                )
+            rows.append(MarkerWritten(marker.producer_id, errors))
+        return WriteTxnMarkersAnswer(tuple(rows))
 
     def _write_marker(self, partition: TopicPartition, asked: MarkerToWrite) -> int:
         replica, of_groups, effects = self.replica(partition), partition[0] == CONSUMER_OFFSETS, PartitionEffects()
@@ -113,6 +123,8 @@ class PartitionService:
             replica.in_sync if replica is not None else 0,
             self.settings.min_insync_replicas,
             self.groups.error_of_marker(partition[1]) if of_groups else int(Error.NONE),
+            asked.producer_id,
+            asked.producer_epoch,
         )
         markers.front_door(place, effects)
         if effects.answers or replica is None:

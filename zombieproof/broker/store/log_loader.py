@@ -132,7 +132,8 @@ class LogLoader:
             files.states.read(recorded.state.sequence, recorded.state.topic_id)
         files.highest = Highest()
         if recorded.state is not None:
-            files.highest = Highest(recorded.state.producer_id, recorded.state.coordinator_epoch)
+            recorded_highest = Highest(recorded.state.producer_id, recorded.state.coordinator_epoch)
+            files.highest = files.highest.among(recorded_highest)
         if files.states.fault is not None:
             # In a compacted log, no batch shows that one before it is missing.
             source = "every batch is read instead" + (UNSURE if files.config.is_compacted else "")

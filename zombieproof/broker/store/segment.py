@@ -60,15 +60,21 @@ class Stretch(NamedTuple):
     end_offset: int
 
 
+MOST_PRODUCER_ID, MOST_COORDINATOR_EPOCH = 1 << 62, 1 << 30
+"""From here on they are made up by a client: no cluster has given out so many, and nothing could follow the last."""
+
+
 class Highest(NamedTuple):
-    """The highest producer id and the highest coordinator epoch that some batches name."""
+    """The highest producer id and the highest coordinator epoch that some batches name, of those that are possible."""
 
     producer_id: int = NONE
     coordinator_epoch: int = NONE
 
     def among(self, other: "Highest") -> "Highest":
-        """The highest of both."""
-        return Highest(*map(max, self, other))
+        """The highest of both; what is not possible in `other` does not count."""
+        producer_id = other.producer_id if other.producer_id < MOST_PRODUCER_ID else NONE
+        epoch = other.coordinator_epoch if other.coordinator_epoch < MOST_COORDINATOR_EPOCH else NONE
+        return Highest(max(self.producer_id, producer_id), max(self.coordinator_epoch, epoch))
 
 
 def highest_in(batch: Batch, topic: str) -> Highest:
@@ -419,7 +425,7 @@ class Segment:
                         found_here = highest_in(view_batch(data, at, self._topic), self._topic)
                         self.highest = self.highest.among(found_here)
                 elif header.producer_id > self.highest.producer_id:
-                    self.highest = self.highest._replace(producer_id=header.producer_id)
+                    self.highest = self.highest.among(Highest(header.producer_id))
                 first, end = header.base_offset, header.base_offset + header.last_offset_delta + 1
                 if first != expected and (first < expected or not has_gaps):
                     fault = f"a batch at offset {first} where {expected} is due"

@@ -96,3 +96,15 @@ def error_of_marker_place(exists: bool, leads: bool, in_sync: int, min_in_sync: 
     if not leads:
         return int(Error.NOT_LEADER_OR_FOLLOWER)
     return int(Error.NOT_ENOUGH_REPLICAS if in_sync < min_in_sync else Error.NONE)
+
+
+def error_of_marker_producer(producer_id: int, producer_epoch: int) -> int:
+    """Why a marker of this producer cannot be written, whatever the log knows of it, or NONE.
+
+    No batch can be built without a producer id or an epoch: Kafka's handler throws, and the whole request fails with
+    UNKNOWN_SERVER_ERROR. An id below -1 fails alike, where Kafka writes the marker: no batch with such an id is sound.
+    An epoch below -1 is older than any.
+    """
+    if producer_id < 0 or producer_epoch == NONE:
+        return int(Error.UNKNOWN_SERVER_ERROR)
+    return int(Error.INVALID_PRODUCER_EPOCH if producer_epoch < NONE else Error.NONE)

@@ -9,6 +9,7 @@ from zombieproof.model.decisions.fetch import last_stable_offset_at_abort
 from zombieproof.model.decisions.write_txn_markers import (
     decide_marker,
     error_of_marker_place,
+    error_of_marker_producer,
     evolve_marker,
     first_offset_of_ended,
 )
@@ -20,7 +21,7 @@ from zombieproof.statemachines.partition_leader.effects import PartitionEffects,
 
 
 class MarkerPlace(NamedTuple):
-    """Where a marker is to go: whether there is such a partition, led here, with how many replicas in sync.
+    """Where a marker of a producer is to go: whether there is such a partition, led here, and how many are in sync.
 
     `error_of_group` is why the group coordinator cannot take it, for a partition of ``__consumer_offsets``.
     """
@@ -30,6 +31,8 @@ class MarkerPlace(NamedTuple):
     in_sync: int
     min_in_sync: int
     error_of_group: int = 0
+    producer_id: int = 0
+    producer_epoch: int = 0
 
 
 def front_door(place: MarkerPlace, effects: PartitionEffects) -> None:
@@ -37,6 +40,8 @@ def front_door(place: MarkerPlace, effects: PartitionEffects) -> None:
     error = error_of_marker_place(place.exists, place.leads, place.in_sync, place.min_in_sync)
     if error == Error.NONE:
         error = place.error_of_group
+    if error == Error.NONE:
+        error = error_of_marker_producer(place.producer_id, place.producer_epoch)
     if error == Error.NONE:
         effects.goes_on = True
     else:
