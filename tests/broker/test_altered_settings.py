@@ -96,6 +96,29 @@ def test_a_changed_setting_of_a_topic_counts_from_then_on_at_every_replica() -> 
     assert cluster.brokers[2].partitions.replicas[T].config == LogConfig()
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("retention.ms", " 4 ", "4"),
+        ("max.message.bytes", "+00012", "12"),
+        ("cleanup.policy", " compact , delete,delete", "compact,delete"),
+        ("preallocate", " TRUE ", "true"),
+        ("compression.type", " zstd ", "zstd"),
+        ("min.cleanable.dirty.ratio", "1", "1.0"),
+        ("min.cleanable.dirty.ratio", "NaN", "NaN"),
+        ("min.cleanable.dirty.ratio", "nan", None),
+        ("min.cleanable.dirty.ratio", "inf", None),
+    ],
+)
+def test_a_setting_of_a_topic_is_told_as_it_was_read(setting: str, value: str, expected: str | None) -> None:
+    """As Kafka 4.4.0 told it; None: it refused the value."""
+    cluster = Cluster(1, topics={"t": 1}, settings=SETTINGS)
+    before = told(cluster, TOPIC, "t", setting).value
+    error = changed(cluster, TOPIC, "t", SettingChange(setting, SET, value))
+    assert error == (Error.NONE if expected is not None else Error.INVALID_CONFIG)
+    assert told(cluster, TOPIC, "t", setting).value == (before if expected is None else expected)
+
+
 def test_a_refused_change_changes_nothing() -> None:
     cluster = Cluster(settings=SETTINGS, topics={"t": 1})
     changes = SettingChange("max.message.bytes", SET, "4"), SettingChange("retention.ms", SET, "x")

@@ -18,6 +18,7 @@ from zombieproof.broker.store.topic_configs import (
     SETTINGS,
     InvalidSetting,
     Kind,
+    as_told,
     check,
     check_number,
     default_of,
@@ -105,7 +106,8 @@ class Configs:
 
     def describe(self, request: DescribeConfigs, may: May = everything) -> ConfigsDescribed:
         """Answer DescribeConfigs; `may`: what whoever asks may do."""
-        return ConfigsDescribed(tuple([self._described(each, request, may) for each in request.resources]))
+        told = {each: self._described(each, request, may) for each in dict.fromkeys(request.resources)}
+        return ConfigsDescribed(tuple([told[each] for each in request.resources]))
 
     def _described(self, asked: ResourceToDescribe, request: DescribeConfigs, may: May) -> ResourceDescribed:
         kind, name = asked.kind, asked.name
@@ -127,7 +129,8 @@ class Configs:
         return ResourceDescribed(0, "", kind, name, tuple(wanted))
 
     def _of_topic(self, name: str) -> list[SettingDescribed]:
-        stated, base = self.metadata.stated_of(name), self.metadata.default_config
+        stated = {each: as_told(SETTINGS[each], value) for each, value in self.metadata.stated_of(name).items()}
+        base = self.metadata.default_config
         return [
             _setting(each.name, each.setting.kind, each.synonyms, each.value, each.source)
             for each in told_of(stated, base, self._synonyms("min.insync.replicas", str(self.node_id)))

@@ -1,5 +1,6 @@
 """A member of a classic group by its names, its requests that wait, and which assignor several members share."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -53,5 +54,5 @@ def chosen_by(members: list[GroupMember]) -> str | None:
     Source: ``ClassicGroup.selectProtocol``.
     """
     candidates = known_by_all(members)
-    votes = [next(name for name in member.protocols if name in candidates) for member in members if candidates]
-    return max(votes, key=votes.count, default=None)
+    votes = Counter(next(name for name in member.protocols if name in candidates) for member in members if candidates)
+    return max(votes, key=lambda name: votes[name], default=None)

@@ -5,6 +5,7 @@ here (`model.omissions`): an application that asks for them is not to fail for t
 Source: ``LogConfig.java``, ``ConfigDef.java``, ``TopicConfig.java`` of 4.3.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -95,6 +96,8 @@ STATED_OF_INTERNAL: Final[Mapping[str, Mapping[str, str]]] = {
 """What brokers say of the two internal topics when they make them."""
 
 THROTTLED: Final = re.compile(r"\*|(\d+:\d+)(,\s*\d+:\d+)*|")
+JAVAS_WORDS: Final = ("NaN", "Infinity")
+"""Numbers that Java reads although they are words."""
 _BOUNDS: Final[Mapping[Kind, int]] = {Kind.INT: _INT_MAX, Kind.LONG: _LONG_MAX}
 
 
@@ -158,6 +161,8 @@ def _read_words(setting: TopicSetting, text: str) -> object:
 
 def _read_number(setting: TopicSetting, value: str, text: str) -> float:
     read: Callable[[str], float] = float if setting.kind is Kind.DOUBLE else int
+    if text[-1:].isalpha() and text.lstrip("+-") not in JAVAS_WORDS:
+        text = "?"  # Python reads other words, too
     try:
         number = read(text.replace("_", "?"))  # which Python would pass by
     except ValueError:
@@ -181,6 +186,14 @@ def _invalid(value: str, setting: TopicSetting, why: str) -> InvalidSetting:
 def parts(text: str) -> list[str]:
     """The parts of a list."""
     return [part.strip() for part in text.split(",")] if text else []
+
+
+def as_told(setting: TopicSetting, value: str) -> str:
+    """A value that the setting has, as DescribeConfigs tells it: as it was read, and not as it was written."""
+    read = _read(setting, value)
+    if isinstance(read, list):
+        return ",".join(dict.fromkeys(read) if setting.words else read)
+    return "NaN" if isinstance(read, float) and math.isnan(read) else str(read).lower()
 
 
 def check_number(name: str, value: str, least: int) -> None:
