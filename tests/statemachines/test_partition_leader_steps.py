@@ -374,7 +374,7 @@ def test_a_time_behind_what_may_be_read_has_no_offset() -> None:
 
 def entered(**changed: Any) -> PartitionEffects:
     effects = PartitionEffects()
-    entrance = front_door.Entrance(True, True, 1, True, True)._replace(**changed)
+    entrance = front_door.Entrance(True, True, 1, True, True, 12, is_zstd=False)._replace(**changed)
     front_door.enters(entrance, effects, Notes())
     return effects
 
@@ -387,6 +387,12 @@ def test_the_doors_of_produce_are_passed_in_their_order() -> None:
         del wrong[next(iter(wrong))]
     assert rows == [Row.W1, Row.W2, Row.W2, Row.W3]
     assert entered().goes_on
+
+
+@pytest.mark.parametrize(("version", "error"), [(6, Error.UNSUPPORTED_COMPRESSION_TYPE), (7, Error.NONE)])
+def test_zstd_comes_in_newer_requests_only(version: int, error: Error) -> None:
+    assert entered(version=version, is_zstd=True).error == error
+    assert entered(version=version).error == Error.NONE
 
 
 def test_two_identities_refuse_what_is_left_of_the_request() -> None:

@@ -10,6 +10,7 @@ from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.fault_disk import Fate, FaultDisk
 from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.compression import Codec
 from zombieproof.formats.encoding import write_batch
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.statemachines.partition_leader import markers
@@ -121,6 +122,15 @@ def test_a_marker_of_an_id_that_no_batch_can_have_is_refused() -> None:
     assert brokers.mark((-2, 0, "t")) == [Error.UNKNOWN_SERVER_ERROR], "Kafka writes it"
     brokers.begin_again()
     assert brokers.log_end == 0
+
+
+@pytest.mark.parametrize(("version", "error"), [(3, 76), (6, 76), (7, 0), (12, 0)])
+def test_an_old_request_with_zstd_is_refused_as_by_kafka(version: int, error: int) -> None:
+    batch = Batch(records=(Record(None, b"v"),), timestamp_ms=1, codec=Codec.ZSTD)
+    data = [{"name": "t", "partition_data": [{"index": 0, "records": write_batch(batch)}]}]
+    asked = {"transactional_id": None, "acks": -1, "timeout": 1000, "topic_data": data}
+    told = Brokers().ask(ApiKey.PRODUCE, version, asked)["responses"][0]["partition_responses"][0]
+    assert told["error_code"] == error
 
 
 def test_numbers_that_clients_make_up_use_up_no_ids_and_epochs() -> None:

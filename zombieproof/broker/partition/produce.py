@@ -18,6 +18,7 @@ from zombieproof.broker.partition.record_checks import of_records, refused_recor
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.store.config import LogConfig
 from zombieproof.formats.batches import Batch
+from zombieproof.formats.compression import Codec
 from zombieproof.formats.encoding import size_of
 from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
 from zombieproof.messages.partitions import ConnectionClosed, Produce, ProduceAnswer, Produced, SentBatch
@@ -125,6 +126,8 @@ class ProduceInProgress:
                 len(batches),
                 exists(partition),
                 partition[0] not in request.unknown_topic_ids,
+                request.version,
+                any(sent.batch.codec is Codec.ZSTD for sent in batches[:1]),
             )
             front_door.enters(entrance, self._begin(), self.journal.begin())
             if self._passes(partition):

@@ -13,6 +13,8 @@ from zombieproof.model.records import AppendVerdict, CachedBatch, IncomingBatch,
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Origin, PartitionEvent, Row
 
+ZSTD_SINCE = 7
+"""Batches packed by zstd come in this version and newer ones (KIP-110)."""
 LATE_BUFFER_MS = 300_000
 """How much longer than the largest transaction timeout a transaction may be open (``LATE_TRANSACTION_BUFFER_MS``)."""
 
@@ -24,11 +26,13 @@ def decide_produce_front_door(
     batches: int,
     topic_exists: bool = True,
     topic_id_is_known: bool = True,
+    codec_is_allowed: bool = True,
 ) -> AppendVerdict:
     """Judge one partition of a Produce request (W1 to W4), before anybody is asked whether it is in the transaction.
 
     `identities` is how many (producer id, epoch) pairs the transactional batches of the request name, `batches` how
-    many batches there are for the partition; `topic_id_is_known`: version 13 names topics by id.
+    many batches there are for the partition; `topic_id_is_known`: version 13 names topics by id. `codec_is_allowed`:
+    see ``allows_codec``.
     """
     if any_transactional and not has_transactional_id:
         return append_refused(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Row.W1)
@@ -36,11 +40,18 @@ def decide_produce_front_door(
         return append_refused(Error.UNKNOWN_TOPIC_ID, Row.W2)
     if not topic_exists:
         return append_refused(Error.UNKNOWN_TOPIC_OR_PARTITION, Row.W2)
+    if batches > 0 and not codec_is_allowed:
+        return append_refused(Error.UNSUPPORTED_COMPRESSION_TYPE, Row.W3)
     if batches != 1:
         return append_refused(Error.INVALID_RECORD, Row.W3)
     if any_transactional and identities > 1:
         return append_refused(Error.INVALID_PRODUCER_ID_MAPPING, Row.W4)
     return append_refused(Error.NONE, Row.NO_ROW)
+
+
+def allows_codec(version: int, is_zstd: bool) -> bool:
+    """Whether a request of this version may have a batch of this codec."""
+    return version >= ZSTD_SINCE or not is_zstd
 
 
 def decide_produce_place(acks: int, is_internal: bool, leads: bool) -> AppendVerdict:

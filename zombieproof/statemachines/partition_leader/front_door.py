@@ -12,6 +12,7 @@ from typing import NamedTuple
 from zombieproof.model.decisions.fetch import error_of_read, error_of_topic, error_of_topic_name
 from zombieproof.model.decisions.log_validation import FITS, Fit
 from zombieproof.model.decisions.produce import (
+    allows_codec,
     decide_produce_batch,
     decide_produce_front_door,
     decide_produce_place,
@@ -28,7 +29,7 @@ class Entrance(NamedTuple):
     """What is seen of one partition of a Produce request when it comes.
 
     `any_transactional` and `has_transactional_id` are of the whole request; `batches` is how many there are for the
-    partition; `id_is_known`: version 13 names topics by id.
+    partition, `is_zstd` whether the first of them is packed by it; `id_is_known`: version 13 names topics by id.
     """
 
     any_transactional: bool
@@ -36,12 +37,21 @@ class Entrance(NamedTuple):
     batches: int
     exists: bool
     id_is_known: bool
+    version: int
+    is_zstd: bool
 
 
 def enters(entrance: Entrance, effects: PartitionEffects, notes: Notes) -> None:
     """One partition of a Produce request, looked at alone (W1 to W3)."""
-    any_transactional, has_transactional_id, batches, exists, id_is_known = entrance
-    verdict = decide_produce_front_door(any_transactional, has_transactional_id, 1, batches, exists, id_is_known)
+    verdict = decide_produce_front_door(
+        entrance.any_transactional,
+        entrance.has_transactional_id,
+        1,
+        entrance.batches,
+        entrance.exists,
+        entrance.id_is_known,
+        allows_codec(entrance.version, entrance.is_zstd),
+    )
     _pass_or_refuse(verdict, effects, notes)
 
 

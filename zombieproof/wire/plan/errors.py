@@ -43,6 +43,7 @@ ERRORS: Mapping[ApiKey, Mapping[Error, int]] = {
         Error.NETWORK_EXCEPTION: 0,
         Error.INVALID_TOPIC_EXCEPTION: 0,
         Error.RECORD_LIST_TOO_LARGE: 0,
+        Error.UNSUPPORTED_COMPRESSION_TYPE: 0,
         Error.NOT_ENOUGH_REPLICAS: 0,
         Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: 0,
         Error.INVALID_REQUIRED_ACKS: 0,
