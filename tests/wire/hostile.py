@@ -23,7 +23,7 @@ from zombieproof.model.vocabulary import NONE, ApiKey
 from zombieproof.wire.entities import entity_class, hints_of, inner_class
 
 EXTREME, OF_INTERNAL, CHANGES = 0.04, 0.15, 0.1
-"""So often a number is extreme, a topic is an internal one, a request changes settings."""
+"""Probabilities: a number is extreme, a topic is an internal one, a request changes settings."""
 BITS = {"i8": 7, "i16": 15, "i32": 31, "i64": 63, "ProducerId": 63, "BrokerId": 31, "i32Timedelta": 31}
 """Types of numbers. kio writes no time of 64 bits that is so long."""
 VALUES: Mapping[Kind, tuple[str, ...]] = {
@@ -135,7 +135,7 @@ hostile_sequences = partial(sequences, stage_of=HostileStage)
 
 
 def main() -> int:
-    """Send as many sequences as wanted, and tell."""
+    """Send sequences, and print the result."""
     parser = argparse.ArgumentParser(prog="python -m tests.wire.hostile", description=__doc__.partition("\n")[0])
     parser.add_argument("--sequences", type=int, default=2_000, help="how many (2,000)")
     parser.add_argument("--seed", type=int, default=1, help="what they are drawn by (1)")

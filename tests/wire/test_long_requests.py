@@ -1,6 +1,6 @@
 """The time that a request takes grows no faster than the number of its rows: one request must not stop a broker.
 
-Each array of each API has many rows, about what is known and what is not.
+Each array of each API gets many rows, with known and unknown names and ids.
 """
 
 import gc
@@ -23,7 +23,7 @@ FEW, MANY = 200, 3_200
 MORE = {ApiKey.ADD_PARTITIONS_TO_TXN: 25_600, ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: 12_800}
 """Pairs of their rows cost little."""
 MOST_GROWTH = 2
-"""The time may grow so much faster than the rows: caches of the processor are small."""
+"""The time may grow faster than the rows by this factor: caches of the processor are small."""
 NAMED = ("name", "topic", "topic_name", "resource_name", "group_id", "transactional_id")
 SMALL = {ApiKey.LIST_CONFIG_RESOURCES: 100}
 """Numbers of one byte."""
@@ -48,7 +48,7 @@ def _arrays(kind: Any) -> Iterator[tuple[str, ...]]:
 
 
 def _long(kind: Any, path: tuple[str, ...], rows: int, pool: Pool, api: ApiKey) -> dict[str, Any]:
-    """A request, or a row of one, with so many rows at the end of `path`."""
+    """A request, or a row of one, whose array at the end of `path` has `rows` rows."""
     values, (name, *rest) = drawn(kind, pool), path
     row, is_array = inner_class(kind, name), _element(hints_of(kind)[name]) is not None
     if rest:
@@ -80,7 +80,7 @@ def _row(kind: Any, number: int, pool: Pool) -> dict[str, Any]:
 
 
 def _seconds(api: ApiKey, path: tuple[str, ...], rows: int) -> float:
-    """How long new brokers take for a request of so many rows."""
+    """The CPU time that new brokers need for a request with this number of rows."""
     stage = Stage(random.Random("rows"), 1, None, Counter())
     version = WIRE_APIS[api].versions[-1]
     stage.pool.begin()

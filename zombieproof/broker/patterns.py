@@ -1,7 +1,7 @@
 """Regular expressions from requests: topics of a KIP-848 member, transactional ids of ListTransactions.
 
 Kafka's brokers use RE2/J, which takes time in proportion to the length of a name, whatever the pattern. Python's ``re``
-may take exponential time, during which the broker answers nobody. A pattern matches a name if it matches all of it.
+may take exponential time, during which the broker handles no other request. A pattern has to match a whole name.
 Source: ``GroupMetadataManager.throwIfRegularExpressionIsInvalid``, ``TransactionStateManager.listTransactionStates``.
 """
 
@@ -11,7 +11,7 @@ import re2
 
 
 def matching(pattern: str, names: Iterable[str]) -> frozenset[str] | None:
-    """The names that a pattern matches; None: it is no regular expression."""
+    """The names that a pattern matches; None: the pattern is invalid."""
     options = re2.Options()
     options.log_errors = False
     try:

@@ -61,17 +61,17 @@ class Stretch(NamedTuple):
 
 
 MOST_PRODUCER_ID, MOST_COORDINATOR_EPOCH = 1 << 62, 1 << 30
-"""From here on they are made up by a client: no cluster has given out so many, and nothing could follow the last."""
+"""From here on they are made up by clients: no cluster assigns that many, and nothing could follow the largest."""
 
 
 class Highest(NamedTuple):
-    """The highest producer id and the highest coordinator epoch that some batches name, of those that are possible."""
+    """The highest producer id and the highest coordinator epoch in some batches, without impossible ones."""
 
     producer_id: int = NONE
     coordinator_epoch: int = NONE
 
     def among(self, other: "Highest") -> "Highest":
-        """The highest of both; what is not possible in `other` does not count."""
+        """The highest of both; impossible values of `other` are ignored."""
         producer_id = other.producer_id if other.producer_id < MOST_PRODUCER_ID else NONE
         epoch = other.coordinator_epoch if other.coordinator_epoch < MOST_COORDINATOR_EPOCH else NONE
         return Highest(max(self.producer_id, producer_id), max(self.coordinator_epoch, epoch))
