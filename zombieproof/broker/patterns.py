@@ -1,7 +1,8 @@
-"""Regular expressions from requests: topics of a KIP-848 member, transactional ids of ListTransactions.
+r"""Regular expressions from requests: topics of a KIP-848 member, transactional ids of ListTransactions.
 
 Kafka's brokers use RE2/J, which takes time in proportion to the length of a name, whatever the pattern. Python's ``re``
-may take exponential time, during which the broker handles no other request. A pattern has to match a whole name.
+may take exponential time, during which the broker handles no other request. A pattern has to match a whole name. RE2
+and RE2/J differ in details: RE2/J refuses ``\C`` and two groups of the same name, and takes ``(a{1000}){1000}``.
 Source: ``GroupMetadataManager.throwIfRegularExpressionIsInvalid``, ``TransactionStateManager.listTransactionStates``.
 """
 
