@@ -116,6 +116,7 @@ def test_everything_is_read_and_committed_whoever_comes_and_goes(seed: int, stra
 
 
 @pytest.mark.slow
+@pytest.mark.long("[60]", "[90]", "[120]")
 @pytest.mark.parametrize("first", range(0, 150, 30))
 def test_many_walks(first: int) -> None:
     happened = Counter[str]()

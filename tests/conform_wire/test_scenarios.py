@@ -100,7 +100,11 @@ def named(names: object) -> list[object]:
 @pytest.mark.parametrize("cluster", CLUSTERS)
 @pytest.mark.parametrize("name", named(SCENARIOS))
 @pytest.mark.sample("transaction.version 2")
-@pytest.mark.long("another_producer_id-transaction.version 1", "another_producer_id-3.9")
+@pytest.mark.long(
+    "another_producer_id-transaction.version 1",
+    "another_producer_id-3.9",
+    "an_exhausted_epoch_is_followed_by_another_producer_id-transaction.version 2",
+)
 def test_a_broker_that_is_right_conforms(name: str, cluster: str) -> None:
     level, release = CLUSTERS[cluster]
     with served(transaction_version=level, release=release) as bootstrap:
@@ -113,6 +117,7 @@ def test_a_broker_that_is_right_conforms(name: str, cluster: str) -> None:
     assert found.verdict == ("conforms" if level in scenario.transaction_versions else "not applicable"), found
 
 
+@pytest.mark.long("an_epoch_exhausted_by_transactions")
 @pytest.mark.parametrize("name", named(WRONG))
 def test_a_broker_that_is_wrong_in_this_way_deviates(name: str) -> None:
     expected = WRONG[name]
