@@ -160,3 +160,21 @@ def test_each_file_has_the_name_that_kafka_gives_it(tmp_path: Path) -> None:
         [f"{zeros}{suffix}" for suffix in (".index", ".log", ".timeindex", ".txnindex")]
         + ["00000000000000000001.snapshot", "leader-epoch-checkpoint", "partition.metadata", "segment-checkpoint"]
     )
+
+
+@pytest.mark.parametrize("fate", [Fate.KEPT, Fate.RANDOM])
+def test_what_was_done_in_a_folder_goes_with_it_when_it_moves(fate: Fate) -> None:
+    disk = FaultDisk()
+    disk.make_directory("top/folder")
+    for path in ("", "top"):
+        disk.sync_directory(path)
+    disk.write("top/folder/new.tmp", 0, b"1")
+    disk.rename("top/folder/new.tmp", "top/folder/new")
+    disk.rename("top/folder", "top/moved")
+    disk.make_directory("top/folder")
+    disk.sync_directory("top")
+    for seed in range(8):
+        found = disk.survivor(fate, Random(seed))
+        assert found.listed("top/folder") == ()
+        assert set(found.listed("top/moved")) <= {"new.tmp", "new"}
+    assert disk.survivor(Fate.KEPT).listed("top/moved") == ("new",)

@@ -8,7 +8,7 @@ random part, and the last write may be torn. What is promised is only what `Disk
 import errno
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 from random import Random
@@ -76,16 +76,34 @@ def _apply(data: bytearray, change: Change) -> None:
         data[at : at + len(new)] = new
 
 
-@dataclass(frozen=True, slots=True)
-class _Naming:
-    """A name was given, moved, or removed."""
-
-    directory: str
-    act: Callable[[dict[str, "_Content | None"]], None]
-
-
 Names = dict[str, _Content | None]
 """Files by their path; folders have None."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """A name was given or removed, or moved (`to`)."""
+
+    path: str
+    act: Callable[[Names, str, str], object]
+    to: str = ""
+
+    @property
+    def directory(self) -> str:
+        """The folder that has to be synced."""
+        return _parent(self.to or self.path)
+
+    def carry_out(self, names: Names) -> None:
+        """Let it be so in `names`."""
+        self.act(names, self.path, self.to)
+
+    def after(self, moved: "_Naming") -> "_Naming":
+        """The same where a folder is called otherwise since: what was done in it is not done in the next so called."""
+        inside = f"{moved.path}/"
+        if not moved.to or not self.path.startswith(inside):
+            return self
+        to = moved.to + self.to[len(moved.path) :] if self.to.startswith(inside) else self.to
+        return replace(self, path=moved.to + self.path[len(moved.path) :], to=to)
 
 
 @dataclass(slots=True)
@@ -163,7 +181,7 @@ class FaultDisk:
             above = "/".join(parts[:end])
             if above not in self._names:
                 self._begin("make folder", above)
-                self._call(_parent(above), _folder(above))
+                self._call(_Naming(above, _folder))
 
     def write(self, path: str, at: int, data: bytes) -> None:
         """Put `data` at `at`."""
@@ -191,10 +209,14 @@ class FaultDisk:
         """The names in a folder outlive a crash."""
         if self._begin("sync folder", path) is Fault.LIE:
             return
+        left = list[_Naming]()
         for naming in self._namings:
             if naming.directory == path:
-                naming.act(self._synced)
-        self._namings = [naming for naming in self._namings if naming.directory != path]
+                naming.carry_out(self._synced)
+                left = [each.after(naming) for each in left]
+            else:
+                left.append(naming)
+        self._namings = left
 
     def side_by_side(self, jobs: Sequence[Job]) -> list[OSError | None]:
         """Do jobs in their order: what happens at the n-th operation is then the same each time."""
@@ -205,14 +227,14 @@ class FaultDisk:
         self._begin("rename", old)
         if old not in self._names:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.name(old))
-        self._call(_parent(new), lambda names: _move(names, old, new))
+        self._call(_Naming(old, _move, new))
 
     def remove(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it."""
         self._begin("remove", path)
         if path not in self._names:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.name(path))
-        self._call(_parent(path), lambda names: _drop(names, path))
+        self._call(_Naming(path, _drop))
 
     def lock(self, path: str) -> None:
         """Keep others out."""
@@ -235,7 +257,7 @@ class FaultDisk:
             # Names are kept in the order in which they were given: file systems have a journal for them.
             namings = self._namings[: random.randint(0, len(self._namings))]
         for naming in namings:
-            naming.act(names)
+            naming.carry_out(names)
         for path, content in names.items():
             if not _is_reachable(path, names):
                 continue  # The folder was never synced into the one above it: nobody finds what is in it.
@@ -279,18 +301,15 @@ class FaultDisk:
         number = errno.EIO if fault is Fault.EIO else errno.ENOSPC
         raise OSError(number, os.strerror(number), self.name(self.log[-1].rpartition(" ")[2]))
 
-    def _call(self, directory: str, act: Callable[[Names], object]) -> None:
-        def carried_out(names: Names) -> None:
-            act(names)
-
-        carried_out(self._names)
-        self._namings.append(_Naming(directory, carried_out))
+    def _call(self, naming: _Naming) -> None:
+        naming.carry_out(self._names)
+        self._namings.append(naming)
 
     def _made(self, path: str) -> _Content:
         if _parent(path) not in self._names:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.name(path))
         content = _Content()
-        self._call(_parent(path), lambda names: names.__setitem__(path, content))
+        self._call(_Naming(path, lambda names, place, _: names.__setitem__(place, content)))
         return content
 
     def _file(self, path: str) -> _Content:
@@ -314,8 +333,8 @@ def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _folder(path: str) -> Callable[[Names], object]:
-    return lambda names: names.setdefault(path, None)
+def _folder(names: Names, path: str, _: str) -> None:
+    names.setdefault(path, None)
 
 
 def _move(names: Names, old: str, new: str) -> None:
@@ -324,7 +343,7 @@ def _move(names: Names, old: str, new: str) -> None:
         names[new + path[len(old) :]] = names.pop(path)
 
 
-def _drop(names: Names, path: str) -> None:
+def _drop(names: Names, path: str, _: str = "") -> None:
     for each in [each for each in names if each == path or each.startswith(f"{path}/")]:
         del names[each]
 
