@@ -110,6 +110,36 @@ def test_an_older_copy_of_the_folder_of_a_broker_is_noticed(
     assert any("an older copy" in each and "fetched again from broker" in each for each in lines)
 
 
+def test_a_replica_that_an_older_copy_has_made_shorter_does_not_lead() -> None:
+    """The copy was made since the last start, and put back after a kill: the longest log leads, which loses nothing."""
+    disk, clock = damages.base(3, is_clean=True).disk.copy(), ManualClock()
+    embedded = open_on(disk, 3, clock)
+    client = RoutedClient(embedded, Notebook(), "client", "id")
+    client.init()
+
+    def work(name: str) -> None:
+        client.begin(name)
+        client.send(T0, f"{name} 0")
+        client.send(T1, f"{name} 1")
+        client.end(committed=True)
+        clock.advance(2_000)
+        while embedded.pump():
+            pass
+
+    work("before")
+    older = disk.copy()
+    work("after")
+    killed = disk.copy()
+    killed.close()
+    again = open_on(killed.copy(), 3)
+    of = Base(3, False, killed, older, read(again))
+    again.abandon()
+    for node in (1, 2, 3):
+        replaced = killed.copy()
+        put_folder(replaced, f"broker-{node}", older, f"broker-{node}")
+        served_as_before(replaced, of)
+
+
 def test_the_only_copy_is_served_once_a_repair_has_said_what_it_lacks() -> None:
     """There is no other replica: the start is refused, and the repair continues with the older copy."""
     of = damages.base(1, is_clean=True)
