@@ -16,6 +16,7 @@ OLD_AND_NEW = pytest.mark.parametrize("rules", [preset_for("3.9"), preset_for("4
 
 
 @pytest.mark.slow
+@pytest.mark.long("Flavour.GROUP_ID")
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
     "clean",
@@ -30,6 +31,7 @@ def test_sy_001_and_002_copies_survive_the_bounce_of_every_broker(clean: bool, f
 
 
 @pytest.mark.slow
+@pytest.mark.long("Flavour.GROUP_METADATA")
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
     "clean",

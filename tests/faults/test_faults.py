@@ -112,9 +112,10 @@ def test_a_live_net_notices(fault: Fault) -> None:
     a_live_net_notices(fault)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "fault",
-    [pytest.param(each, marks=pytest.mark.slow if each is FAULTS[0] else pytest.mark.deep) for each in SEEN],
+    SEEN,
     ids=str,
 )
 def test_what_is_compiled_finds_the_same(fault: Fault) -> None:

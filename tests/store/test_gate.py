@@ -251,7 +251,7 @@ LOSERS: dict[str, Loser] = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name == "answered before the sync" else [], id=name)
+        pytest.param(name, marks=[pytest.mark.deep] if name == "answered before the sync" else [], id=name)
         for name in LOSERS
     ],
 )

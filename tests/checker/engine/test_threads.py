@@ -79,6 +79,7 @@ def of_safety(managers: int) -> Model:
     return replace(model, promises=tuple(each for each in model.promises if each.kind != "leads_to"))
 
 
+@pytest.mark.long("-4]")
 @pytest.mark.sample("not_three_received_and_two_aborted")
 @pytest.mark.parametrize("workers", [2, 4])
 @pytest.mark.parametrize("is_far", [False, True], ids=["within arrays", "a step reaches too far"])

@@ -14,7 +14,7 @@ from zombieproof.checker.engine.replay import replay
 from zombieproof.checker.engine.walking import LONGEST, Walkers, shortened, wander
 from zombieproof.checker.request import Request, Walks
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.model import BETWEEN_BROKERS
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, ON_REPLICAS
 from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
 
 Houses = Callable[..., Any]
@@ -165,8 +165,10 @@ def test_an_index_outside_is_told_with_its_place(coins: Model, house: Houses) ->
 @pytest.mark.parametrize(
     "name",
     [
-        # The walks of each model are compiled by themselves; a model with more room for the same takes a minute.
-        pytest.param(name, marks=[pytest.mark.deep] if each.model(each.bounds) is BETWEEN_BROKERS else [])
+        # The walks of each model are compiled by themselves; models with more room for the same take a minute.
+        pytest.param(
+            name, marks=[pytest.mark.deep] if each.model(each.bounds) in (BETWEEN_BROKERS, ON_REPLICAS) else []
+        )
         for name, each in SCENARIOS.items()
         if each.mutants
     ],
