@@ -102,6 +102,7 @@ def test_of_two_images_about_one_is_explored(scenario: Scenario) -> None:
     assert full.result.distinct / 2 <= half.result.distinct < full.result.distinct * 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPARK)
 def test_compiled_and_interpreted_agree_on_representatives(name: str) -> None:
     scenario = SCENARIOS[name]

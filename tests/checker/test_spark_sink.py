@@ -62,6 +62,7 @@ def test_compiled_and_interpreted_reach_the_same_states(scenario: Scenario) -> N
 COUNTED = (SPARK_BATCH_SINK, SPARK_PARTITION_SINK, SPARK_TASK_ATTEMPTS, SPARK_NAIVE_SINK, SPARK_TWO_PHASE_SINK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", COUNTED, ids=lambda scenario: scenario.name)
 def test_epochs_that_are_counted_give_the_same_verdicts(scenario: Scenario) -> None:
     """But for sinks that refuse: their drivers start again without end, and so do the counts."""
@@ -72,6 +73,7 @@ def test_epochs_that_are_counted_give_the_same_verdicts(scenario: Scenario) -> N
     assert other.distinct > one.distinct or scenario is SPARK_NAIVE_SINK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "mutant"),
     [(scenario, mutant.name) for scenario in COUNTED for mutant in scenario.mutants],

@@ -60,8 +60,8 @@ def test_every_kind_of_promise_is_there_and_what_can_break_has_a_mutant(example:
 # ---------------------------------------------------------------- what is found
 
 
+@pytest.mark.slow
 @pytest.mark.long("[2]", "[3]", "[5]")
-@pytest.mark.sample("[1]")
 @pytest.mark.parametrize("n", DISTINCT)
 def test_it_holds_with_as_many_states_as_the_model_of_the_package(example: Scenario, n: int) -> None:
     run = check(example, bounds={"n": n})

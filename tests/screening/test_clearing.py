@@ -140,6 +140,7 @@ STEPS = steps()
 CUTS = st.lists(st.integers(1, 13), max_size=3)
 
 
+@pytest.mark.slow
 @given(STEPS, CUTS, st.integers(1, 4))
 def test_a_log_that_conforms_is_cleared_in_however_many_segments_and_chunks(
     steps: list[Any], cuts: list[int], rows: int

@@ -67,6 +67,7 @@ def test_what_was_not_screened_is_told_as_unreadable(asks: int, tmp_path: Path) 
         elsewhere([(gone, "t")])((gone, never)[asks], "t", lambda _: None)
 
 
+@pytest.mark.slow
 def test_a_runner_that_loses_what_is_left_of_a_segment_leaves_it_to_the_readers(tmp_path: Path) -> None:
     put(tmp_path, "t-0", written([("data", 0, 2, True), ("marker", 0, True, True)]))
     forgetful: Callable[[Sequence[Task]], Segments] = lambda tasks: as_asked((file, None) for file, _ in tasks)  # noqa: E731

@@ -128,6 +128,7 @@ def test_a_limit_that_is_reached_before_is_what_ends_it(
         )
 
 
+@pytest.mark.slow
 def test_walks_find_what_is_unfinished_where_nothing_is_enabled(owing: Model, house: Houses) -> None:
     short = replace(owing, promises=(Promise(FULL, "at_rest", never_enough),))
     result = wander(short, house(most=2), steps=100)

@@ -221,6 +221,7 @@ def test_an_order_that_is_none_is_found_out(what: str) -> None:
         nothing_interferes(model, day, [promise.name for promise in SHOP.promises])
 
 
+@pytest.mark.slow
 def test_where_nothing_of_a_cluster_can_happen_everything_is_explored() -> None:
     model = replace(SHOP, name="shop idle", followed=WRONG["empty"][0])
     one, other = explore(model, Day(), promises=["both_write"]), explore(SHOP, Day(), promises=["both_write"])

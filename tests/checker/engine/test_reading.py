@@ -102,6 +102,7 @@ def test_a_promise_is_judged_where_what_it_reads_changes(coins: Model, house: An
     assert len(result.violated.actions or ()) == 3
 
 
+@pytest.mark.slow
 def test_a_promise_that_reads_nothing_is_judged(coins: Model, house: Any) -> None:
     assert explore(with_promise(coins, says_nothing), house(most=4)).verdict == "holds"
     violated = explore(with_promise(coins, says_no), house(most=4)).violated

@@ -29,7 +29,7 @@ def alike(model: Model, setup: object) -> Model:
 
 
 @pytest.mark.long("6-553", "7-920", "8-1461", "9-2232")
-@pytest.mark.sample("5-314", "20-54922")
+@pytest.mark.sample("5-314")
 @pytest.mark.parametrize(
     ("managers", "orbits"), [(5, 314), (6, 553), (7, 920), (8, 1_461), (9, 2_232), (10, 3_300), (20, 54_922)]
 )
@@ -189,6 +189,7 @@ def test_members_that_are_named_are_renamed_everywhere() -> None:
     nobody_notices(GAME, Habits(), OF_ALL)
 
 
+@pytest.mark.slow
 def test_one_of_each_two_images_is_kept() -> None:
     model = symmetric(GAME, Habits(), OF_ALL).model
     reached = agree_everywhere(GAME, Habits()).states

@@ -74,6 +74,7 @@ def test_a_world_without_steps_ends(coins: Model, house: Houses) -> None:
     assert (result.verdict, result.generated, result.walks) == ("inconclusive", 0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 7, (1 << 32) - 1])
 def test_a_seed_takes_the_same_walks_in_whatever_pieces(seed: int) -> None:
     scenario = SCENARIOS["late_produce"]
@@ -160,7 +161,7 @@ def test_an_index_outside_is_told_with_its_place(coins: Model, house: Houses) ->
     assert found.value.place.partition(":")[0] == __file__
 
 
-@pytest.mark.sample("late_produce", "two_phase_commit")
+@pytest.mark.sample("two_phase_commit")
 @pytest.mark.long("fetches_in_steps", "proposal_copy")
 @pytest.mark.parametrize(
     "name",
