@@ -154,7 +154,7 @@ def test_the_last_segment_goes_as_well_when_it_is_too_old(place: Place) -> None:
 
 
 def test_a_segment_that_was_the_last_one_at_a_crash_goes_when_it_is_too_old() -> None:
-    """Nothing protects the times in its index: its batches are asked."""
+    """Nothing protects the times in its index: its batches are read."""
     place = Place(replace(SMALL, segment_bytes=1 << 20, index_interval_bytes=1))
     place.write(20)
     place.log.flush()

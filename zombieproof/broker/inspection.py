@@ -29,7 +29,6 @@ from zombieproof.broker.store.log_directory import (
     RECOVERY_POINTS,
     LogDirectory,
 )
-from zombieproof.broker.store.log_loader import UNSURE
 from zombieproof.broker.store.segment import LOG
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.identity import TOPIC_IDENTITY, encoded, read_properties, read_topic_id
@@ -309,12 +308,12 @@ REPLACED = frozenset({Repair.SALVAGE, Repair.RECREATE, Repair.SET_ASIDE, Repair.
 
 def _with_replicas(finding: Finding, found: Inspection) -> Finding:
     """A fault of a replica loses nothing where another one that was in sync is sound: it is fetched again."""
-    if finding.node is None or (finding.repair not in REPLACED and not _is_unsure(finding)):
+    if finding.node is None or (finding.repair not in REPLACED and not finding.hides_loss):
         return finding
     if finding.partition is not None:
         sound = sound_replicas(finding.partition, finding.node, found)
-        if _is_unsure(finding):
-            unsure = {each.node for each in found.findings if _is_unsure(each) and each.partition == finding.partition}
+        if finding.hides_loss:
+            unsure = {each.node for each in found.findings if each.hides_loss and each.partition == finding.partition}
             sound = [node for node in sound if node not in unsure]
         if not sound:
             return finding
@@ -333,11 +332,6 @@ def _with_replicas(finding: Finding, found: Inspection) -> Finding:
             losses.append(f"at this replica of {each[0]}-{each[1]}, {forgotten(start)}")
     remedy = "begin empty logs, and fetch them from other brokers where possible"
     return replace(finding, remedy=remedy, loses="; ".join(losses) or NOTHING)
-
-
-def _is_unsure(finding: Finding) -> bool:
-    """Whether a log may lack batches although nothing shows it."""
-    return finding.source.endswith(UNSURE)
 
 
 def _older_copies(found: Inspection) -> Iterator[Finding]:

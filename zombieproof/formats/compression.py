@@ -21,9 +21,9 @@ XERIAL_HEADER = len(XERIAL_MAGIC) + 8
 """Snappy as the Java client writes it: magic, version, compatible version, then blocks, each behind its length."""
 XERIAL_BLOCK = 32 << 10
 MOST_UNPACKED, MOST_TIMES = 1 << 28, 64
-"""A section unpacks to at most so many bytes, or so many times its size if that is more."""
+"""Limits of an unpacked section: in bytes, and as a multiple of its packed size. The larger one counts."""
 OFTEN_TIMES = 8
-"""For so many times its size there is room at the first attempt."""
+"""The first attempt has room for this multiple of the packed size."""
 MOST_OF_LZ4 = 256
 """One byte of lz4 stands for no more."""
 

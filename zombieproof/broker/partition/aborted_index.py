@@ -60,7 +60,7 @@ class AbortedIndex:
         self._entries.append(entry)
 
     def reaches(self, offset: int) -> bool:
-        """Whether any of them ends at `offset` or behind it."""
+        """Whether any of them ends at `offset` or later."""
         return bool(self._entries) and self._entries[-1].last_offset >= offset
 
     def collect(self, fetch_offset: int, upper_bound: int) -> Collected:
@@ -79,7 +79,7 @@ class AbortedIndex:
         return Collected(tuple(found), is_complete=False)
 
     def _first_reaching(self, offset: int) -> int:
-        """Where the entries begin that end at `offset` or behind it."""
+        """The index of the first entry that ends at `offset` or later."""
         return bisect_left(self._entries, offset, key=attrgetter("last_offset"))
 
     def truncate(self, end_offset: int) -> None:

@@ -432,9 +432,9 @@ class Replica:
         )
 
     def _aborted_of(self, offset: int, batches: tuple[Batch, ...], below: int) -> tuple[AbortedTransaction, ...]:
-        """The aborted transactions that a fetch of `batches` is told of, none of which begins at `below` or behind it.
+        """The aborted transactions that the answer to a fetch of `batches` lists; all of them begin below `below`.
 
-        As Kafka's offset index is sparse, some that begin behind the batches are told of as well.
+        Kafka's offset index is sparse, so the list includes those that begin shortly after the batches.
         Source: ``LocalLog.addAbortedTransactions``, ``LogSegment.fetchUpperBoundOffset``.
         """
         if not self.aborted.reaches(offset):
@@ -548,7 +548,7 @@ def _diverging(epoch: int, end_offset: int, reach: offsets.Reach, stable: offset
 
 
 def _time_at(batch: Batch, offset: int) -> int:
-    """The time of a record, which is not above 64 bits, whatever its batch says; a marker is as old as its batch."""
+    """The timestamp of a record as a signed 64-bit number, as Java computes it; that of a marker is its batch's."""
     times = dict(zip(batch.offsets, batch.timestamps, strict=True))
     return (times.get(offset, batch.timestamp_ms) + 2**63) % 2**64 - 2**63
 

@@ -98,7 +98,7 @@ class _Naming:
         self.act(names, self.path, self.to)
 
     def after(self, moved: "_Naming") -> "_Naming":
-        """The same where a folder is called otherwise since: what was done in it is not done in the next so called."""
+        """The same operation once its folder was renamed: it does not apply to a new folder with the old name."""
         inside = f"{moved.path}/"
         if not moved.to or not self.path.startswith(inside):
             return self

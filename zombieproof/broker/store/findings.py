@@ -28,7 +28,7 @@ def unreadable(error: OSError) -> str:
     """The fault of a file that the disk does not read.
 
     Raises:
-        PermissionError: the file is sound, and belongs to somebody else.
+        PermissionError: the file is sound, and belongs to another user.
     """
     if isinstance(error, PermissionError):
         raise error
@@ -73,6 +73,7 @@ class Finding:
         repair: the same remedy, for programs.
         node: the broker whose folder it is in.
         partition: the partition whose log it belongs to.
+        hides_loss: batches of the log may be missing, and nothing would show it.
     """
 
     path: str
@@ -83,6 +84,7 @@ class Finding:
     repair: Repair = Repair.REBUILD
     node: int | None = None
     partition: TopicPartition | None = None
+    hides_loss: bool = False
 
     @property
     def is_refused(self) -> bool:

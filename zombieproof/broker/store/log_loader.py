@@ -40,7 +40,6 @@ from zombieproof.model.vocabulary import NONE
 
 BATCHES = "its batches say otherwise"
 CHANGED = "it is not what was written"
-UNSURE = ", and the topic is compacted: missing batches would not show"
 LOGGER = logging.getLogger("zombieproof.broker")
 SNAPSHOT_NAME = re.compile(rf"\d{{20}}{re.escape(SNAPSHOT)}")
 
@@ -136,9 +135,13 @@ class LogLoader:
             files.highest = files.highest.among(recorded_highest)
         if files.states.fault is not None:
             # In a compacted log, no batch shows that one before it is missing.
-            source = "every batch is read instead" + (UNSURE if files.config.is_compacted else "")
-            remedy, lost = "rebuild it from the batches", files.lost(files.states.path, files.states.fault, source)
-            self._found.append(replace(lost, remedy=remedy, loses=NOTHING, repair=Repair.REBUILD))
+            hides_loss, source = files.config.is_compacted, "every batch is read instead"
+            source += ", and the topic is compacted: missing batches would not show" if hides_loss else ""
+            lost = files.lost(files.states.path, files.states.fault, source)
+            remedy = "rebuild it from the batches"
+            self._found.append(
+                replace(lost, remedy=remedy, loses=NOTHING, repair=Repair.REBUILD, hides_loss=hides_loss)
+            )
         names = files.disk.listed(files.directory)
         bases = sorted(base for name in names if (base := base_of(name)) is not None)
         self._find_missing(bases, names)

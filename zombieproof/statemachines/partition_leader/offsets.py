@@ -94,8 +94,8 @@ class Fetch(NamedTuple):
 def fetch(offset: int, isolation: int, stable: Readable, reach: Reach, rules: Rules) -> Fetch:
     """A fetch from `offset` on, at a replica that answers it.
 
-    The list of aborted transactions is bounded by the log's end. In a log that goes on for more than the interval of
-    its offset index, whoever has the batches bounds it more closely; what is left out begins behind them.
+    The list of aborted transactions covers the log up to its end. A replica ends it earlier if more than an interval of
+    Kafka's offset index follows the fetched batches; the transactions that it leaves out begin after them.
     """
     error = error_of_fetch(offset, reach.log_start, reach.log_end)
     if error != Error.NONE:
