@@ -369,7 +369,7 @@ def test_a_rebuilt_cluster_keeps_compacted_topics_compacted() -> None:
 UNREADABLE = ["00000000000000000000.log", "00000000000000000000.txnindex", LEADER_EPOCHS, SEGMENTS, TOPIC_IDENTITY]
 
 
-def with_bad_sector(disk: FaultDisk, bad: str) -> FaultDisk:
+def with_bad_sector(disk: FaultDisk, bad: str, monkeypatch: pytest.MonkeyPatch) -> FaultDisk:
     """Let reads of one file fail."""
     read_of_disk = disk.read
 
@@ -378,41 +378,43 @@ def with_bad_sector(disk: FaultDisk, bad: str) -> FaultDisk:
             raise OSError(errno.EIO, os.strerror(errno.EIO), disk.name(path))
         return read_of_disk(path, at, size)
 
-    disk.read = failing  # type: ignore[method-assign]
+    monkeypatch.setattr(disk, "read", failing)
     return disk
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_a_file_that_the_disk_does_not_read_takes_one_partition_offline(name: str) -> None:
+def test_a_file_that_the_disk_does_not_read_takes_one_partition_offline(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also at a start; a repair moves the file away."""
     of = damages.base(1, is_clean=False)
-    disk = with_bad_sector(of.disk.copy(), f"broker-1/t-0/{name}")
+    disk = with_bad_sector(of.disk.copy(), f"broker-1/t-0/{name}", monkeypatch)
     with noticing() as lines:
         embedded = open_on(disk, 1)
         found = read(embedded)
         embedded.abandon()
     assert (found.offline, differences(of.reading, found)) == ({T0}, [])
     assert any(f"t-0/{name}: it cannot be read: Input/output error" in each for each in lines)
-    again = with_bad_sector(of.disk.copy(), f"broker-1/t-0/{name}")
+    again = with_bad_sector(of.disk.copy(), f"broker-1/t-0/{name}", monkeypatch)
     done = Repairs(again, "repaired").apply()
     assert any("offsets: 0 to" in each.loses for each in done) == name.endswith(".log")
-    del again.read  # the bad sector is that of the file that was moved away
+    monkeypatch.undo()  # the bad sector is that of the file that was moved away
     embedded = open_on(again, 1)
     assert not read(embedded).offline
     embedded.abandon()
 
 
 @pytest.mark.parametrize("name", [*CHECKPOINTS, "meta.properties", "../cluster.json", "../cluster-copy.json"])
-def test_a_file_of_a_broker_that_the_disk_does_not_read_is_rebuilt(name: str) -> None:
+def test_a_file_of_a_broker_that_the_disk_does_not_read_is_rebuilt(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`cluster.json` is restored from its copy by a repair."""
     of = damages.base(1, is_clean=True)
     path = name.removeprefix("../") if name.startswith("../") else f"broker-1/{name}"
-    disk = with_bad_sector(of.disk.copy(), path)
+    disk = with_bad_sector(of.disk.copy(), path, monkeypatch)
     if path == FILE:
         with pytest.raises(Damaged, match="it cannot be read: Input/output error"):
             open_on(disk, 1)
         assert [each.loses for each in Repairs(disk, "repaired").apply()] == [NOTHING]
-        del disk.read
+        monkeypatch.undo()
     with noticing() as lines:
         embedded = open_on(disk, 1)
         found = read(embedded)
