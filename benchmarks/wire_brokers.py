@@ -181,13 +181,19 @@ def kafka(
 ) -> Subject:
     """A node of Kafka with its defaults, and `more` settings; `options` are of its JVM.
 
+    In the values of `more`, @PORT@ and @CONTROLLER@ are the ports of its two listeners.
+
     `syncs`: with an fsync for every append, which Kafka does not do unasked.
     """
 
     def start(folder: Path) -> AbstractContextManager[Standing]:
         class_path, (port, other) = jars.find(), _free_ports(2)
         properties = folder / "server.properties"
-        said = {**_properties(folder / "data", port, other, syncs=syncs), **(more or {})}
+        added = {
+            name: value.replace("@PORT@", str(port)).replace("@CONTROLLER@", str(other))
+            for name, value in (more or {}).items()
+        }
+        said = {**_properties(folder / "data", port, other, syncs=syncs), **added}
         properties.write_text("".join(f"{name}={value}\n" for name, value in said.items()), encoding="utf-8")
         java = ("java", *options, "-cp", class_path)
         _made((*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties)), folder)

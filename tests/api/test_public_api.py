@@ -39,6 +39,7 @@ def test_importing_the_package_loads_nothing_else() -> None:
     assert {name for name in modules if name.startswith("zombieproof.") or name.partition(".")[0] in HEAVY} == set()
 
 
+@pytest.mark.sample("preset", "replay", "conform")
 @pytest.mark.parametrize(
     ("names", "not_needed"),
     [

@@ -351,6 +351,7 @@ def _copy(lines: Lines) -> Lines:
     return copied
 
 
+@pytest.mark.slow
 def test_every_changed_decision_is_found_at_its_line(well: Lines, tmp_path: Path) -> None:
     tried = 0
     for number, event in _events(well):

@@ -285,6 +285,47 @@ def test_folders_that_are_made_before_it_is_known_whose_they_are_are_found(monke
         states_after_crashes()
 
 
+def widths_after_crashes(nodes: int) -> list[tuple[int, int]]:
+    """At every operation while a topic gets partitions: how many there were at least, and how many are there then."""
+    disk = FaultDisk()
+    told, points = [2], list[tuple[FaultDisk, int]]()
+    embedded = Embedded(nodes=nodes, settings=SETTINGS, clock=ManualClock(), disk=disk)
+    created(embedded, NewTopic("t", 2))
+    assert produced(embedded, T) == Error.NONE
+    disk.before = lambda: points.extend((disk.survivor(fate, Random(len(points))), told[-1]) for fate in Fate)
+    widened = embedded.ask(CreatePartitions(3, (TopicToWiden("t", 4),)))
+    assert isinstance(widened, PartitionsCreated)
+    told.append(4)
+    embedded.close()
+    disk.before = None
+    found = []
+    for survivor, least in points:
+        again = Embedded(nodes=nodes, settings=SETTINGS, clock=ManualClock(), disk=survivor)
+        found.append((least, again.cluster.metadata.count("t")))
+        again.ask(CreatePartitions(3, (TopicToWiden("t", 5),)))
+        partitions = [("t", number) for number in range(5)]
+        assert [produced(again, each, again.cluster.leader_of(each)) for each in partitions] == 5 * [Error.NONE]
+        again.abandon()
+    return found
+
+
+@pytest.mark.sample("1")
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_a_crash_at_every_operation_leaves_all_new_partitions_or_none(nodes: int) -> None:
+    assert set(widths_after_crashes(nodes)) == {(2, 2), (2, 4), (4, 4)}
+
+
+def test_folders_of_partitions_that_are_made_before_they_are_known_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    know = DataDirectory._know
+
+    def by_topic(directory: DataDirectory, partition: TopicPartition) -> None:
+        know(directory, (partition[0], 0))
+
+    monkeypatch.setattr(DataDirectory, "_know", by_topic)
+    with pytest.raises(Damaged, match=r"t-2: cluster.json knows no such partition"):
+        widths_after_crashes(1)
+
+
 def test_a_live_run_in_which_topics_are_made_is_taken_again_from_its_trace(tmp_path: Path) -> None:
     for number, default in enumerate((LogConfig(), LogConfig(max_message_bytes=0))):
         path = tmp_path / f"run{number}.jsonl"

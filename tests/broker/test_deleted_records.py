@@ -10,6 +10,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.store.config import LogConfig
 from zombieproof.broker.store.fault_disk import Fate, Fault, FaultDisk, Plan
 from zombieproof.broker.store.segment_log import SegmentLog
@@ -233,6 +234,7 @@ def starts_after_crashes(nodes: int) -> list[tuple[int, int, int]]:
     return found
 
 
+@pytest.mark.sample("1")
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_what_was_answered_outlives_a_crash_at_every_operation(nodes: int) -> None:
     found = starts_after_crashes(nodes)
@@ -241,8 +243,52 @@ def test_what_was_answered_outlives_a_crash_at_every_operation(nodes: int) -> No
 
 
 def test_a_start_that_is_not_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SegmentLog, "keep_start", lambda _: None)
+    raise_start = SegmentLog.raise_start
+
+    def forgetful(log: SegmentLog, offset: int) -> None:
+        if len(log.held) > 1 and log.held[1].base_offset <= offset:
+            raise_start(log, offset)
+        log.start_offset = offset
+
+    monkeypatch.setattr(SegmentLog, "raise_start", forgetful)
     assert any(start < least for least, _, start in starts_after_crashes(1))
+
+
+def starts_after_crashes_with_the_only_snapshot() -> list[int]:
+    """The starts after a crash at each operation of a deletion beyond the snapshot that a clean stop has left."""
+    disk, points = FaultDisk(), list[FaultDisk]()
+    embedded = on(disk)
+    produced(embedded, 3)
+    assert deleted(embedded, {T: 2})[T] == (2, Error.NONE)
+    embedded.close()
+    embedded = on(disk)
+    produced(embedded, 2)
+    disk.before = lambda: points.extend(disk.survivor(fate, Random(len(points))) for fate in Fate)
+    assert deleted(embedded, {T: 5})[T] == (5, Error.NONE)
+    produced(embedded, 1)
+    disk.before = None
+    assert len(points) > 20
+    found = []
+    for survivor in points:
+        again = on(survivor)
+        found.append(start_of(again))
+        again.abandon()
+    return found
+
+
+def test_the_only_snapshot_goes_behind_the_start_that_makes_it_unnecessary() -> None:
+    assert set(starts_after_crashes_with_the_only_snapshot()) == {2, 5}
+
+
+def test_a_snapshot_that_goes_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    raise_log_start = Replica.raise_log_start
+
+    def early(replica: Replica, offset: int) -> None:
+        replica.producers.snapshots.delete_before(offset)
+        raise_log_start(replica, offset)
+
+    monkeypatch.setattr(Replica, "raise_log_start", early)
+    assert NONE in starts_after_crashes_with_the_only_snapshot()
 
 
 def test_a_disk_that_fails_is_answered_with_a_storage_error() -> None:

@@ -1,5 +1,6 @@
 """DeleteTopics: what goes with a topic, what others are told afterwards, and what a crash leaves of it."""
 
+from collections.abc import Collection
 from pathlib import Path
 from random import Random
 from uuid import UUID
@@ -10,15 +11,18 @@ from zombieproof.bridge.again import live_again
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.live_trace import LiveTraceFile
-from zombieproof.broker.cluster.metadata import Changes
+from zombieproof.broker.cluster.network import Answer
 from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.data_directory import DataDirectory
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.log import Damaged
-from zombieproof.broker.store.fault_disk import Fate, FaultDisk
+from zombieproof.broker.storage import RETRY_MS
+from zombieproof.broker.store.fault_disk import Fate, Fault, FaultDisk, Plan
 from zombieproof.broker.store.log_directory import LogDirectory
 from zombieproof.broker.timers import RETENTION_MS
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.admin import CreateTopics, NewTopic, TopicsCreated
 from zombieproof.messages.groups import (
     OffsetCommit,
     OffsetFetch,
@@ -60,8 +64,15 @@ def cluster_of(nodes: int = 1) -> Cluster:
     return Cluster(nodes, settings=SETTINGS, topics={"t": [tuple(range(1, nodes + 1))], "u": 1})
 
 
-def on(disk: FaultDisk) -> Embedded:
-    return Embedded(topics={"t": 2, "u": 1}, settings=SETTINGS, clock=ManualClock(), disk=disk)
+def on(disk: FaultDisk, nodes: int = 1) -> Embedded:
+    """With topics that are made where they are not there, as `serve --topic` does at each start."""
+    replicas = tuple(range(1, nodes + 1))
+    topics = {"t": [replicas] * 2, "u": [replicas]}
+    return Embedded(nodes=nodes, topics=topics, settings=SETTINGS, clock=ManualClock(), disk=disk)
+
+
+def _cluster(host: Host) -> Cluster:
+    return host if isinstance(host, Cluster) else host.cluster
 
 
 def deleted(host: Host, *names: str, by_id: bool = False) -> dict[str, int]:
@@ -84,7 +95,8 @@ def described(host: Host, name: str) -> int:
 
 
 def values(host: Host, partition: TopicPartition) -> list[object]:
-    answer = host.ask(Fetch(12, Isolation.READ_COMMITTED, {partition: 0}, max_wait_ms=0))
+    leader = _cluster(host).leader_of(partition)
+    answer = host.ask(Fetch(12, Isolation.READ_COMMITTED, {partition: 0}, max_wait_ms=0), leader)
     assert isinstance(answer, FetchAnswer)
     return [record.value for batch in answer.partitions[partition].batches for record in batch.records]
 
@@ -169,7 +181,8 @@ def test_each_guard_answers_before_those_below_it() -> None:
 
 
 def offsets(host: Host, group: str = "g") -> dict[TopicPartition, int]:
-    answer = host.ask(OffsetFetch(7, group, require_stable=False, partitions=(T, U)))
+    coordinator = _cluster(host).group_coordinator_of(group)
+    answer = host.ask(OffsetFetch(7, group, require_stable=False, partitions=(T, U)), coordinator)
     assert isinstance(answer, OffsetFetchAnswer)
     return {partition: row.offset for partition, row in answer.partitions.items()}
 
@@ -277,24 +290,137 @@ def states_after_crashes() -> list[tuple[bool, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_crash_at_every_operation_leaves_the_whole_topic_or_nothing_and_what_was_told_stays_so() -> None:
     found = states_after_crashes()
     assert {state for _, state in found} == {"there", "gone"}
     assert {state for was_told, state in found if was_told} == {"gone"}
 
 
+@pytest.mark.slow
 def test_folders_that_go_before_it_is_known_that_they_go_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    remove = Cluster._remove
+    keep_deletion = DataDirectory.keep_deletion
 
-    def too_early(cluster: Cluster, changes: Changes) -> None:
-        logs = [store.log for (_, partition), store in cluster.stores.items() if partition in changes.deleted]
-        remove(cluster, changes)
-        for log in logs:
-            directory = log.directory  # type: ignore[attr-defined]  # a log on disk
-            log.move_to(directory + ".0-delete")  # type: ignore[attr-defined]  # a log on disk
+    def too_early(data: DataDirectory, topics: Collection[str]) -> None:
+        for each in data.logs.values():
+            each.let_go(topics)
+            each.discard()
+        keep_deletion(data, topics)
 
-    monkeypatch.setattr(Cluster, "_remove", too_early)
+    monkeypatch.setattr(DataDirectory, "keep_deletion", too_early)
     assert "torn" in {state for _, state in states_after_crashes()}
+
+
+def with_offsets(disk: FaultDisk, nodes: int = 1) -> tuple[Embedded, UUID]:
+    """Records in `t`, an offset that a group has committed there, and the id of the topic."""
+    embedded = on(disk, nodes)
+    assert produced(embedded, T) == Error.NONE
+    embedded.ask(OffsetCommit(8, "g", (OffsetToCommit(T, 5, ""), OffsetToCommit(U, 6, ""))))
+    return embedded, embedded.cluster.metadata.topic_ids["t"]
+
+
+def state_of(embedded: Embedded, old: UUID, told: list[int]) -> str:
+    """Which topic is there when there is room again, all of it and nothing of the other one."""
+    assert isinstance(embedded.clock, ManualClock)
+    for _ in range(3):
+        embedded.clock.advance(RETRY_MS)
+        while embedded.pump():
+            pass
+    deletion, creation = [*told, None, None][:2]
+    is_old = embedded.cluster.metadata.topic_ids.get("t") == old
+    assert not is_old or Error.NONE not in (deletion, creation)
+    if embedded.cluster.metadata.count("t") == 0:
+        assert creation != Error.NONE
+        embedded.create_topic("t", 2)
+    assert values(embedded, T)[:1] == ([b"v"] if is_old else [])
+    assert offsets(embedded) == {T: 5 if is_old else NONE, U: 6}
+    return "old" if is_old else "new"
+
+
+def test_offsets_stay_with_their_topic_and_never_come_to_the_next_one_of_its_name() -> None:
+    disk = FaultDisk()
+    embedded, old = with_offsets(disk)
+    points = list[FaultDisk]()
+    disk.before = lambda: points.extend(disk.survivor(fate) for fate in (Fate.KEPT, Fate.DROPPED))
+    assert deleted(embedded, "t") == {"t": Error.NONE}
+    disk.before = None
+    found = []
+    for survivor in points:
+        again = on(survivor)
+        found.append(state_of(again, old, []))
+        again.abandon()
+    assert set(found) == {"old", "new"}
+    assert len(found) > 30
+
+
+def test_a_topic_stays_whole_where_the_disk_has_no_room_for_its_deletion() -> None:
+    disk = FaultDisk()
+    embedded, old = with_offsets(disk)
+    disk.plan = Plan(disk.operations + 1, Fault.ENOSPC, repeats=True)
+    assert produced(embedded, T) == Error.KAFKA_STORAGE_ERROR, "its log is closed"
+    assert deleted(embedded, "t") == {"t": Error.KAFKA_STORAGE_ERROR}
+    killed = on(disk.survivor(Fate.KEPT))
+    assert state_of(killed, old, []) == "old"
+    killed.abandon()
+    disk.plan = Plan()
+    assert state_of(embedded, old, []) == "old"
+    assert produced(embedded, T) == Error.NONE
+    assert deleted(embedded, "t") == {"t": Error.NONE}
+    assert state_of(embedded, old, [0]) == "new"
+    embedded.close()
+
+
+def test_a_topic_waits_until_the_offsets_of_the_one_before_can_go() -> None:
+    disk = FaultDisk()
+    embedded, old = with_offsets(disk)
+    embedded.cluster.brokers[1].groups.begin_loading(0)
+    assert deleted(embedded, "t") == {"t": Error.NONE}
+    with pytest.raises(OSError, match="offsets that were committed before t was deleted cannot be removed yet"):
+        embedded.create_topic("t", 2)
+    again = on(disk.survivor(Fate.KEPT))
+    assert state_of(again, old, [0]) == "new"
+    again.abandon()
+    embedded.abandon()
+
+
+def replaced(embedded: Embedded, nodes: int, *, is_in_one_turn: bool) -> list[int]:
+    """The errors of a deletion, and of the creation of a topic with the same name."""
+    answers = list[Answer | None]()
+    for request in (DeleteTopics(6, ("t",)), CreateTopics(5, (NewTopic("t", 2, nodes),))):
+        embedded.submit(request, None, answers.append)
+        embedded.wait_until(lambda: bool(answers), 0 if is_in_one_turn else 100)
+    embedded.wait_until(lambda: len(answers) == 2, 100)
+    told = list[int]()
+    for answer in answers:
+        told += answer.topics.values() if isinstance(answer, TopicsDeleted) else ()
+        told += [row.error for row in answer.topics] if isinstance(answer, TopicsCreated) else ()
+    return told
+
+
+@pytest.mark.sample("1-ENOSPC-True", "1-EIO-False")
+@pytest.mark.parametrize("repeats", [True, False])
+@pytest.mark.parametrize("fault", ["ENOSPC", "EIO"])
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_a_disk_that_fails_while_a_topic_is_replaced_leaves_one_of_the_two(
+    nodes: int, fault: str, repeats: bool
+) -> None:
+    found, number, is_over = set[str](), 0, False
+    while not is_over:
+        number += 1 if nodes == 1 else 5
+        disk = FaultDisk()
+        embedded, old = with_offsets(disk, nodes)
+        last = disk.operations + number
+        disk.plan = Plan(last, Fault(fault), repeats=repeats)
+        told = replaced(embedded, nodes, is_in_one_turn=number % 2 == 0)
+        is_over = disk.operations < last
+        disk.plan = Plan()
+        state = state_of(embedded, old, told)
+        again = on(disk.survivor(Fate.DROPPED), nodes)
+        assert state_of(again, old, told) == state
+        again.abandon()
+        embedded.close()
+        found.add(state)
+    assert found == {"old", "new"}
 
 
 def test_what_is_left_of_a_deleted_topic_is_known_by_its_id_alone() -> None:
@@ -322,13 +448,14 @@ def test_ids_of_topics_are_not_given_twice_after_a_restart() -> None:
 
 def test_a_live_run_in_which_records_and_topics_go_is_taken_again_from_its_trace(tmp_path: Path) -> None:
     with LiveTraceFile(tmp_path / "run.jsonl") as trace:
-        embedded = Embedded(
-            topics={"t": 2, "u": 1}, settings=SETTINGS, clock=ManualClock(), disk=FaultDisk(), journal=trace
-        )
+        disk = FaultDisk()
+        embedded = Embedded(topics={"t": 2, "u": 1}, settings=SETTINGS, clock=ManualClock(), disk=disk, journal=trace)
         who = opened(embedded)
         embedded.ask(EndTxn(4, "x", *who, True))
         produced(embedded, T)
         embedded.ask(DeleteRecords(2, {T: 1}))
+        disk.plan = Plan(disk.operations + 1, Fault.ENOSPC)
+        assert deleted(embedded, "t", "u") == dict.fromkeys(("t", "u"), Error.KAFKA_STORAGE_ERROR)
         deleted(embedded, "u")
         assert produced(embedded, U) == UNKNOWN
         assert produced(embedded, T) == Error.NONE

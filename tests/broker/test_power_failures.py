@@ -282,6 +282,7 @@ def walked(nodes: int, seed: int) -> Walk:
     return walk
 
 
+@pytest.mark.sample("3")
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_what_clients_were_told_survives_power_failures_with_appends_under_way(nodes: int) -> None:
     walks = [walked(nodes, seed) for seed in range(WALKS)]

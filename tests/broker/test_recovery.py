@@ -121,8 +121,9 @@ SLICES = 4
 SOME = settings(max_examples=24, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.share(2)
 @pytest.mark.long("3.9-1", "4.3-tv0-1")
-@pytest.mark.sample("newest-1")
+@pytest.mark.slow
 @pytest.mark.parametrize(("release", "nodes"), CLUSTERS)
 @given(operations=OPERATIONS, how=st.sampled_from(sorted(DROPS)), part=st.integers(0, SLICES - 1))
 @SOME
@@ -362,6 +363,7 @@ BAD_HOSTS: dict[str, tuple[object, str, object, list[Operation]]] = {
 }
 
 
+@pytest.mark.sample(*list(BAD_HOSTS)[:3])
 @pytest.mark.parametrize("name", BAD_HOSTS)
 def test_a_host_that_reads_its_logs_badly_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     where, what, bad, operations = BAD_HOSTS[name]

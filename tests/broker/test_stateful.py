@@ -423,6 +423,7 @@ def test_the_newest_cluster_with_newest_clients_keeps_every_promise() -> None:
     run(variant("newest", ("newest",)), 100, 60)
 
 
+@pytest.mark.share(2)
 @pytest.mark.sample("4.3", "3.9", "0.11")
 @pytest.mark.parametrize("release", PRESETS)
 def test_every_release_keeps_its_promises_with_clients_of_all_ages(release: str) -> None:

@@ -102,6 +102,7 @@ def killed_at_random(asked: list[object], folder: Path, chance: random.Random, l
 
 
 @pytest.mark.slow
+@pytest.mark.long("holds")
 @pytest.mark.parametrize("broken", [0, 1], ids=["holds", "violated"])
 def test_killed_at_any_moment_and_resumed_nothing_differs(
     broken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

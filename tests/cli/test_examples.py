@@ -146,4 +146,6 @@ def test_every_example_is_named_in_the_readme_and_tested(examples: Path) -> None
     here = "".join(path.read_text() for path in (Path(__file__), *others))
     files = [path.name for path in examples.iterdir() if path.suffix in {".py", ".sh"}]
     assert files
-    assert all(f"`{name}`" in named and f'{name}"' in here for name in files)
+    assert [name for name in files if f"`{name}`" not in named] == []
+    imports = {name: f"from examples import {name.partition('.')[0]}" for name in files}
+    assert [name for name in files if f'{name}"' not in here and imports[name] not in here] == []

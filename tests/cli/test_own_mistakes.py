@@ -275,6 +275,7 @@ def _told(run: Any, file: Path, mistake: Mistake, text: str) -> None:
         assert f"{file}:{line}: " in outcome.err
 
 
+@pytest.mark.share(2)
 @pytest.mark.sample("timeouts=", "distinct=", "inputs=")
 @pytest.mark.parametrize("mistake", OF_SCENARIOS, ids=lambda mistake: mistake[1][:60])
 def test_a_mistake_in_a_scenario_is_told_with_its_line(
@@ -286,6 +287,7 @@ def test_a_mistake_in_a_scenario_is_told_with_its_line(
     _told(run, tmp_path / "mine.py", mistake, text)
 
 
+@pytest.mark.share(2)
 @pytest.mark.sample("c + 1")
 @pytest.mark.parametrize("mistake", OF_MODELS, ids=lambda mistake: mistake[1][:60])
 def test_a_mistake_in_a_model_is_told_with_its_line(

@@ -69,7 +69,7 @@ UNNEEDED: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.sample("--help", "--version", "rules", "rules --diff 3.9 4.2", "diagrams --check")
+@pytest.mark.sample("--version", "rules --diff 3.9 4.2")
 @pytest.mark.parametrize("arguments", UNNEEDED)
 def test_a_command_loads_only_what_it_needs(arguments: str, repository_root: Path) -> None:
     done = subprocess.run(

@@ -98,7 +98,8 @@ def test_a_reader_that_has_gone_is_nobodys_error(arguments: str, repository_root
     assert (done.returncode, done.stderr) == (141, "")
 
 
-@pytest.mark.sample("nope")
+@pytest.mark.share(2)
+@pytest.mark.sample("replay nope")
 @pytest.mark.parametrize("arguments", [*COMMANDS, *REFUSED])
 def test_without_stderr_the_exit_code_is_the_same(arguments: str, repository_root: Path) -> None:
     code = (COMMANDS | REFUSED)[arguments]

@@ -21,8 +21,8 @@ from zombieproof.report import results, verification
 from zombieproof.report.answers import Cases, meet_cases
 from zombieproof.report.coverage import ROWS, Row, rows_taken
 
-STORY, RESULTS = (
-    f"{results.BEGIN.format(part=part)}\n{results.END.format(part=part)}" for part in ("story", "results")
+STORY, SPARK, RESULTS = (
+    f"{results.BEGIN.format(part=part)}\n{results.END.format(part=part)}" for part in ("story", "spark", "results")
 )
 CHOSEN = {name: SCENARIOS[name] for name in ("late_produce", "delayed_commit", "leaderless_partition")}
 
@@ -56,7 +56,7 @@ def clone(tmp_path: Path, repository_root: Path, monkeypatch: pytest.MonkeyPatch
     )
     (tmp_path / "tests/answers").mkdir()
     (tmp_path / "tests/answers/three.jsonl").write_bytes(b"".join(answers[:3]))
-    (tmp_path / "README.md").write_text(f"# A\n{STORY}\n{RESULTS}\n\nend\n")
+    (tmp_path / "README.md").write_text(f"# A\n{STORY}\n{SPARK}\n{RESULTS}\n\nend\n")
     monkeypatch.setattr(verify, "meet_cases", lambda _: Cases({"TC": {"met": 2, "failed": 0, "not_runnable": 0}}))
     monkeypatch.setattr(verify, "clone_root", lambda: tmp_path)
     monkeypatch.setattr(verify, "SCHEMA_PATH", tmp_path / "docs/trace-schema.json")
@@ -150,6 +150,7 @@ def _faults(outcome: Any) -> list[str]:
     return [fault for check in outcome.json["checks"] for fault in check["faults"]]
 
 
+@pytest.mark.slow
 def test_a_count_that_is_not_pinned_fails(run: Any, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert clone.is_dir()
     run("verify", "--write-results")
@@ -161,6 +162,7 @@ def test_a_count_that_is_not_pinned_fails(run: Any, clone: Path, monkeypatch: py
     assert "7 are pinned" in fault
 
 
+@pytest.mark.slow
 def test_a_scenario_that_breaks_a_promise_fails(run: Any, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert clone.is_dir()
     broken = dataclasses.replace(SCENARIOS["late_produce"], rules="kip98", changes={}, mutants=())
@@ -254,6 +256,7 @@ def test_cases_that_cannot_be_run_are_a_fault(repository_root: Path) -> None:
     assert cases.total == 0
 
 
+@pytest.mark.slow
 def test_stale_diagrams_and_pages_fail(run: Any, clone: Path) -> None:
     run("verify", "--write-results")
     (clone / "diagrams/consumer.dot").write_text("digraph {}\n")

@@ -188,6 +188,7 @@ def bounce(cluster: Cluster, chance: Random) -> None:
     cluster.start(node)
 
 
+@pytest.mark.sample("-1", "-7")
 @pytest.mark.parametrize("seed", range(12))
 def test_whatever_happens_a_transaction_is_there_once_and_whole_or_not_at_all(make: Make, seed: int) -> None:
     every: list[tuple[int, ...]] = [(1, 2, 3), (2, 3, 1)]

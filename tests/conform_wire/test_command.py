@@ -137,6 +137,7 @@ def test_every_run_has_names_of_its_own() -> None:
 # ---------------------------------------------------------------- recordings
 
 
+@pytest.mark.slow
 def test_recorded_sequences_are_played_and_what_cannot_be_is_counted_with_the_reason(
     run: Run, sample: list[Json], tmp_path: Path
 ) -> None:

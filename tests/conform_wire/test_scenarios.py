@@ -97,6 +97,7 @@ def named(names: object) -> list[object]:
     return [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in names]  # type: ignore[attr-defined]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 @pytest.mark.parametrize("name", named(SCENARIOS))
 @pytest.mark.sample("transaction.version 2")
@@ -117,6 +118,7 @@ def test_a_broker_that_is_right_conforms(name: str, cluster: str) -> None:
     assert found.verdict == ("conforms" if level in scenario.transaction_versions else "not applicable"), found
 
 
+@pytest.mark.share(2)
 @pytest.mark.long("an_epoch_exhausted_by_transactions")
 @pytest.mark.parametrize("name", named(WRONG))
 def test_a_broker_that_is_wrong_in_this_way_deviates(name: str) -> None:

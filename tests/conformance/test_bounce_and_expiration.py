@@ -26,7 +26,7 @@ NODES = 4
 SWEEP_MS = 500
 
 
-@pytest.mark.sample("EB-001")
+@pytest.mark.sample("EB-001-1")
 @pytest.mark.parametrize("transaction_version", [1, 2])
 @pytest.mark.parametrize(
     "flavour",

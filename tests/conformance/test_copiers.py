@@ -15,6 +15,7 @@ BOTH_FLAVOURS = pytest.mark.parametrize("flavour", list(Flavour))
 OLD_AND_NEW = pytest.mark.parametrize("rules", [preset_for("3.9"), preset_for("4.3")], ids=["3.9", "4.3"])
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.long("Flavour.GROUP_ID")
 @BOTH_FLAVOURS
@@ -30,6 +31,7 @@ def test_sy_001_and_002_copies_survive_the_bounce_of_every_broker(clean: bool, f
     run.run(broker_bounces(run, clean=clean))
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.long("Flavour.GROUP_METADATA")
 @BOTH_FLAVOURS
@@ -45,7 +47,8 @@ def test_sy_003_and_004_copies_survive_the_bounce_of_every_copier(clean: bool, f
     run.run(copier_bounces(run, clean=clean))
 
 
-@pytest.mark.sample("GROUP_METADATA-4.3")
+@pytest.mark.share(2)
+@pytest.mark.slow
 @OLD_AND_NEW
 @BOTH_FLAVOURS
 @pytest.mark.case("SY-005")
@@ -54,7 +57,8 @@ def test_sy_005_killed_brokers_do_not_change_the_order(flavour: Flavour, rules: 
     run.run(broker_bounces(run, clean=False))
 
 
-@pytest.mark.sample("SY-006-Flavour.GROUP_METADATA-4.3")
+@pytest.mark.share(2)
+@pytest.mark.slow
 @OLD_AND_NEW
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
@@ -86,6 +90,7 @@ def test_sy_009_partitions_move_between_copiers_that_are_killed() -> None:
     assert len(run.shared.by_generation) > ROUNDS * 3, "each bounce moves partitions"
 
 
+@pytest.mark.slow
 @BOTH_FLAVOURS
 @pytest.mark.case("SY-010")
 def test_sy_010_copies_go_on_while_brokers_are_upgraded(flavour: Flavour) -> None:
@@ -109,6 +114,7 @@ def test_sy_010_copies_go_on_while_brokers_are_upgraded(flavour: Flavour) -> Non
 # ---------------------------------------------------------------- what the runs above would notice
 
 
+@pytest.mark.sample("aborted_list", "skipping_ends")
 @pytest.mark.parametrize(
     ("off", "noticed"),
     [

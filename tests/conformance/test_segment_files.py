@@ -115,7 +115,7 @@ def test_an_index_is_deleted_with_its_segment() -> None:
 @pytest.mark.case("LG-009")
 def test_the_offset_of_a_snapshot_is_in_its_name() -> None:
     scene = Scene()
-    kept = SnapshotFiles(scene.disk, FOLDER, scene.log.fail)
+    kept = SnapshotFiles(scene.log)
     kept.write(23423423, b"")
     assert scene.disk.exists(f"{FOLDER}/{file_name(23423423, SNAPSHOT)}")
     assert kept.offsets() == (23423423,)

@@ -28,6 +28,7 @@ def children() -> list[int]:
     ]
 
 
+@pytest.mark.slow
 def test_processes_find_what_this_process_finds(jobs: Jobs) -> None:
     begun: list[str] = []
     planned = jobs(*PLAN)
@@ -38,6 +39,7 @@ def test_processes_find_what_this_process_finds(jobs: Jobs) -> None:
     assert children() == []
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_replaced_and_its_exploration_made_again(jobs: Jobs, unruly: Path) -> None:
     planned = jobs(f"{{scenarios: [late_produce, '{unruly}', delayed_commit]}}")
     (unruly.parent / "dies").touch()
@@ -82,6 +84,7 @@ def test_a_runner_that_is_closed_leaves_no_process(jobs: Jobs) -> None:
     assert children() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3])
 def test_more_processes_than_tasks_do_no_harm(jobs: Jobs, count: int) -> None:
     planned = jobs("{scenarios: late_produce}")

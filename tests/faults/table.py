@@ -551,7 +551,7 @@ FAULTS: tuple[Fault, ...] = (
         "lost_checkpoints=0",
         breaks="no_record_is_in_the_output_twice",
         steps=16,
-        net="tests/pipeline/test_sink.py::test_a_batch_without_positions_is_known_by_its_identity",
+        net="tests/pipeline/test_sink.py::test_every_row_is_there_once_and_the_second_run_finds_it",
     ),
     Fault(
         sentence="a reader without a checkpoint begins as it is told, wherever its group is",

@@ -107,6 +107,7 @@ def test_a_scenario_notices(fault: Fault) -> None:
     a_scenario_notices(fault)
 
 
+@pytest.mark.long("nobody is refused as a whole", "an abort marker commits the offsets")
 @pytest.mark.parametrize("fault", by_profile(FAULTS), ids=str)
 def test_a_live_net_notices(fault: Fault) -> None:
     a_live_net_notices(fault)

@@ -60,6 +60,7 @@ def test_a_wrong_count_or_end_is_found_by_both(drawn: Drawn, count: int, last: i
     verdict(section_of(drawn), count, last)
 
 
+@pytest.mark.slow
 @given(drawn=RECORDS.filter(bool), data=st.data())
 @settings(max_examples=500)
 def test_bytes_that_were_changed_are_judged_alike(drawn: Drawn, data: st.DataObject) -> None:

@@ -22,6 +22,7 @@ def _back(message: object) -> object:
     return from_plain(json.loads(json.dumps(as_plain(message))))
 
 
+@pytest.mark.share(2)
 @pytest.mark.sample("EndTxn", "JoinGroup")
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda each: each.__name__)
 @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=25)

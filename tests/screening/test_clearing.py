@@ -170,6 +170,7 @@ ALTERATIONS: dict[str, Callable[[Written], Written]] = {
 }
 
 
+@pytest.mark.slow
 @given(
     STEPS, CUTS, st.lists(st.tuples(st.sampled_from(sorted(ALTERATIONS)), st.integers(0, 13)), min_size=1, max_size=2)
 )
@@ -309,6 +310,7 @@ def test_a_rule_that_is_left_out_is_noticed(
     assert history.faults or damage
 
 
+@pytest.mark.slow
 @given(STEPS, CUTS)
 def test_interpreted_as_compiled(steps: list[Any], cuts: list[int]) -> None:
     log = written(steps)

@@ -101,6 +101,7 @@ def test_most_partitions_of_recordings_are_cleared() -> None:
 # ---------------------------------------------------------------- logs that are drawn
 
 
+@pytest.mark.slow
 @given(LOGS)
 def test_of_directories_clean_and_damaged_the_same_is_told(
     tmp_path_factory: pytest.TempPathFactory, logs: list[tuple[Any, list[int], str, int]]

@@ -25,6 +25,8 @@ FIRST_ROUNDS = range(7, 7 + 8)
 """Within these a mutant is seen."""
 
 
+@pytest.mark.share(2)
+@pytest.mark.long(*(f"seed-{seed}-" for seed in SEEDS[14:]))
 @pytest.mark.sample(*(f"seed-{seed}-" for seed in QUICK))
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: f"seed-{seed}-")
 def test_no_client_is_told_what_is_not_so(seed: int) -> None:
@@ -78,6 +80,8 @@ class EndsAtDamage(logging.Logger):
             raise Damaged(record.getMessage())
 
 
+@pytest.mark.share(2)
+@pytest.mark.long("nobody_waits_for_pending_offsets")
 @pytest.mark.sample("a_write_that_fails")
 @pytest.mark.parametrize("mutant", LIVE_MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_what_is_wrong_is_seen_by_clients(mutant: LiveMutant, monkeypatch: pytest.MonkeyPatch) -> None:

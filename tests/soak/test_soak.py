@@ -28,6 +28,8 @@ FIRST_ROUNDS = range(7, 7 + 5)
 """Within these a mutant is seen."""
 
 
+@pytest.mark.share(2)
+@pytest.mark.long(*(f"seed-{seed}-" for seed in SEEDS[21:]))
 @pytest.mark.sample(*(f"seed-{seed}-" for seed in QUICK))
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: f"seed-{seed}-")
 def test_no_client_is_told_what_is_not_so(seed: int) -> None:
@@ -72,7 +74,7 @@ def test_applications_that_stand_still_are_noticed(monkeypatch: pytest.MonkeyPat
         Soak(1, 30, weather=Weather(lost=1.0)).run()
 
 
-@pytest.mark.sample("any_sequence", "open", "aborted", "forgets", "not_written")
+@pytest.mark.sample("any_sequence", "forgets")
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "_"))
 def test_what_is_wrong_is_seen_by_clients(mutant: Mutant) -> None:
     seen = set()
@@ -113,6 +115,7 @@ def test_the_program_says_what_it_found(tmp_path: Path, repository_root: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.sample("arguments0", "arguments3")
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [

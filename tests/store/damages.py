@@ -1,8 +1,9 @@
 """Damage to a stopped directory: the outcome of the next start, and the data that clients then read.
 
-Each case copies a directory (stopped cleanly or killed, of one or three brokers), damages one file or folder, opens it,
-reads everything from every replica, lets clients write, and opens it again. Every outcome is one of `Outcome`; anything
-else is a finding: a difference that nothing announced, a server that ended, an exception that is not a refusal.
+Each case copies a directory (stopped cleanly, killed, or killed again after a start; of one or three brokers), damages
+one file or folder, opens it, reads everything from every replica, lets clients write, and opens it again. Every
+outcome is one of `Outcome`; anything else is a finding: a difference that nothing announced, a server that ended, an
+exception that is not a refusal.
 """
 
 import logging
@@ -27,6 +28,7 @@ from zombieproof.broker.repairing import Repaired, Repairs
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.fault_disk import FaultDisk
 from zombieproof.broker.store.findings import NOTHING, forgotten
+from zombieproof.broker.store.known_logs import SNAPSHOT
 from zombieproof.broker.timers import CLEANER_MS
 from zombieproof.formats.record_batch import HEADER, LOG_OVERHEAD, BatchHeader
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
@@ -54,6 +56,10 @@ SETTINGS = Settings(
 CONFIGS = {TRANSACTION_STATE: SMALL_AND_COMPACTED, CONSUMER_OFFSETS: SMALL_AND_COMPACTED, COMPACTED: OFTEN_CLEANED}
 FORGOTTEN = forgotten(0).partition(" 0")[0]
 OFFLINE = frozenset({int(Error.KAFKA_STORAGE_ERROR)})
+
+
+STOPS = ((True, False), (False, False), (False, True))
+"""How a directory was stopped: in order, killed, and killed again after a start (arguments of `base`)."""
 
 
 class Outcome(Enum):
@@ -109,18 +115,23 @@ class RoutedClient(Client):
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A stopped directory, an older one of the same cluster, and its content as clients read it."""
+    """A stopped directory, an older one of the same cluster, and its content as clients read it.
+
+    `starts_again`: it was killed, started, and killed again: what that start wrote is there, and nothing since.
+    """
 
     nodes: int
     is_clean: bool
     disk: FaultDisk
     older: FaultDisk
     reading: "Reading"
+    starts_again: bool = False
 
     @property
     def name(self) -> str:
         """What findings call it."""
-        return f"{self.nodes} broker{'s' * (self.nodes > 1)}, {'clean' if self.is_clean else 'killed'}"
+        stop = "clean" if self.is_clean else "killed again after a start" if self.starts_again else "killed"
+        return f"{self.nodes} broker{'s' * (self.nodes > 1)}, {stop}"
 
 
 def _work(embedded: Embedded, clock: ManualClock, first: int, rounds: int) -> None:
@@ -148,7 +159,7 @@ def _work(embedded: Embedded, clock: ManualClock, first: int, rounds: int) -> No
 
 
 @cache
-def base(nodes: int, is_clean: bool) -> Base:
+def base(nodes: int, is_clean: bool, starts_again: bool = False) -> Base:
     """The directory that the cases of one kind start from, built once in each process."""
     disk, clock = FaultDisk(), ManualClock()
     embedded = open_on(disk, nodes, clock)
@@ -169,13 +180,15 @@ def base(nodes: int, is_clean: bool) -> Base:
     if is_clean:
         embedded.close()
     stopped = disk.copy()
+    if starts_again:
+        open_on(stopped, nodes, clock).abandon()
     stopped.close()
     again = open_on(stopped.copy(), nodes)
     try:
         reading = read(again)
     finally:
         again.abandon()
-    return Base(nodes, is_clean, stopped, older, reading)
+    return Base(nodes, is_clean, stopped, older, reading, starts_again)
 
 
 # ---------------------------------------------------------------- reading
@@ -345,6 +358,19 @@ def inflict(disk: FaultDisk, of: Base, chance: Random) -> Damage:
                 return Damage(kind, path, f"replaced with {other}")
     disk.remove(path)
     return Damage(kind, path, f"deleted, {len(data)} bytes")
+
+
+def exchange_snapshots(disk: FaultDisk) -> list[str]:
+    """Let each snapshot of producers be the newest one of another log; returned are those that differ then."""
+    paths = [path for path in files_of(disk) if path.endswith(SNAPSHOT)]
+    newest = {path.rpartition("/")[0]: disk.read(path) for path in paths}
+    others = dict(zip(newest, [*newest][1:] + [*newest][:1], strict=True))
+    found = {path: newest[others[path.rpartition("/")[0]]] for path in paths}
+    changed = [path for path, data in found.items() if disk.read(path) != data]
+    for path in changed:
+        disk.truncate(path, 0)
+        disk.write(path, 0, found[path])
+    return changed
 
 
 def boundaries(data: bytes) -> Iterator[int]:
@@ -562,7 +588,7 @@ def damages(count: int, seed: int, nodes: tuple[int, ...] = (1, 1, 1, 3)) -> Rea
     """So many damages of directories of so many brokers, clean and killed; counts are of "kind|outcome"."""
     chance, reached = Random(f"damage {seed}"), Reached()
     for _ in range(count):
-        of = base(chance.choice(nodes), chance.choice([True, False]))
+        of = base(chance.choice(nodes), *chance.choice(STOPS))
         disk = of.disk.copy()
         damage = inflict(disk, of, chance)
         outcome, text = judge(disk, of, damage)

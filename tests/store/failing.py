@@ -46,7 +46,7 @@ def disk_errors(workload: str, size: int, fault: Fault, *, every: int = 1, repea
         for fate in (Fate.KEPT, Fate.DROPPED):
             found = judge_survivor(disk.survivor(fate), notes)
             if fault is Fault.LIE and fate is Fate.DROPPED:
-                reached.counts["losses by a lie"] += bool(found)
+                reached.counts["losses after a false sync"] += bool(found)
             else:
                 reached.findings += [
                     f"{workload}, {fault.value} at operation {number}, {fate.value}: {each}" for each in found

@@ -1,7 +1,7 @@
 """The crash tests at the depth that is asked for: `python -m tests.store.gate --depth gate` (`make gate`, `make soak`).
 
 Every row of the table is a fault; it says how often it was injected, and what clients found wrong afterwards. Nothing
-may be. The last rows are of brokers that are sent what nobody means, and valid requests
+may be. The last rows are of brokers that are sent malformed frames, and valid requests
 in any order. With ``--write`` the table is put into
 ``docs/crashes.md``; rows that were not asked for stay there as they were.
 """
@@ -42,7 +42,7 @@ class Row:
 
 def crash_points(depth: str) -> list[Job]:
     if depth == "commit":
-        return [partial(crashing.crash_points, name, 16 * share, every=31) for name, share in SIZES.items()]
+        return [partial(crashing.crash_points, name, 16 * share, every=47) for name, share in SIZES.items()]
     size, parts = {"gate": (38, 6), "soak": (120, 12)}[depth]
     return [
         partial(crashing.crash_points, name, size * share, every=parts, part=part)
@@ -57,9 +57,9 @@ def kill_cycles(depth: str) -> list[Job]:
 
 
 def nested(depth: str) -> list[Job]:
-    images, parts = {"commit": (1, 1), "gate": (50, 5), "soak": (250, 10)}[depth]
+    size, images, parts = {"commit": (8, 1, 1), "gate": (16, 50, 5), "soak": (16, 250, 10)}[depth]
     return [
-        partial(crashing.crash_in_recovery, name, 16, images, part=part, parts=parts)
+        partial(crashing.crash_in_recovery, name, size, images, part=part, parts=parts)
         for name in WORKLOADS
         if name != "plain"
         for part in range(parts)
@@ -130,7 +130,9 @@ ROWS = {
     "nested": Row("crash during recovery", "every point after 200 images", nested),
     "torn": Row("torn write: the last one cut at every byte", "every byte up to 4 KiB", torn),
     "flips": Row("a bit turns in a log of 64 KiB", "every bit", flips),
-    "errors": Row("EIO, no room, a sync that lies; a full tmpfs", "every operation", errors),
+    "errors": Row(
+        "EIO, no room, a sync that reports success and syncs nothing; a full tmpfs", "every operation", errors
+    ),
     "damages": Row(
         "a file or folder of a stopped directory is damaged; one and three brokers",
         "2,000 damages",
@@ -138,7 +140,7 @@ ROWS = {
     ),
     "clocks": Row("the clock jumps, goes back, stands still", "100,000 schedules", clock_jumps),
     "pauses": Row("producer and coordinator paused past the time-out", "200 cycles each", pauses),
-    "frames": Row("bytes that nobody means, made of requests that somebody sent", "1,000,000 frames", frames),
+    "frames": Row("malformed frames, made of valid requests", "1,000,000 frames", frames),
     "sequences": Row(
         "valid requests of all APIs about the same topics, from several connections",
         "100,000 sequences",
@@ -259,9 +261,9 @@ an internal error, a response that cannot be read, or a directory that does not 
 
 DAMAGE = """## Damage to a stopped directory
 
-Each case damages one file or folder of a directory that was stopped cleanly or killed: a bit, a cut at any byte or
-between two batches, an emptied or deleted file, zeros, an older version, another file of the same kind, a missing
-folder. The directory is opened, every replica is read, clients continue, and it is opened again.
+Each case damages one file or folder of a directory that was stopped cleanly, killed, or killed again after a start: a
+bit, a cut at any byte or between two batches, an emptied or deleted file, zeros, an older version, another file of the
+same kind, a missing folder. The directory is opened, every replica is read, clients continue, and it is opened again.
 
 - *Rebuilt*: the reading is the same, and a line in the log says what was rebuilt or fetched again.
 - *Refused*: the remedy that the refusal names is executed. The directory then opens, and lacks only what the repair

@@ -493,6 +493,7 @@ def test_a_record_that_nobody_wrote_again_outlives_passes_and_restarts() -> None
     assert stage.embedded.directories[1].logs[C0].config is OFTEN_CLEANED
 
 
+@pytest.mark.slow
 def test_a_crash_at_each_operation_of_each_swap_loses_nothing() -> None:
     reached = crash_points("compaction", 8, within=(".cleaned", ".swap"), fates=(Fate.RANDOM,))
     assert reached.counts["crash points"] > 90

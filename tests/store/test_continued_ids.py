@@ -105,6 +105,7 @@ def test_without_the_epochs_of_the_data_an_id_stays_locked(monkeypatch: pytest.M
     assert locked > 0
 
 
+@pytest.mark.slow
 def test_ids_go_on_after_a_repair_that_was_interrupted_and_is_run_again() -> None:
     whole = stopped(is_clean=True)
     path, at = cuts(whole)[1]
@@ -285,6 +286,7 @@ def damaged_images(version: int, every: int) -> Iterator[tuple[Image, FaultDisk,
                 yield image, disk, f"image {place}, {path}, {how} at {at}"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("version", "every"),
     [(0, 17), (2, 17), pytest.param(0, 1, marks=pytest.mark.slow), pytest.param(2, 1, marks=pytest.mark.slow)],

@@ -15,6 +15,7 @@ from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config import Durability
 from zombieproof.broker.store.disk import RealDisk
+from zombieproof.broker.store.fault_disk import Fault, FaultDisk, Plan
 from zombieproof.broker.store.known_logs import LOG_STATES, read_log_states
 from zombieproof.broker.store.log_directory import LogDirectory
 from zombieproof.formats.batches import Batch, Record
@@ -120,6 +121,18 @@ def test_a_folder_of_another_topic_is_refused(tmp_path: Path) -> None:
         Damaged, match=r"d/t-0/partition.metadata: the folder holds the topic with the id AAAAAAAAAAAAAAAAAAAAAQ"
     ):
         directory.open_store(("t", 0), UUID(int=2))
+
+
+def test_a_log_is_not_opened_in_the_folder_of_a_deleted_topic() -> None:
+    disk = FaultDisk()
+    directory = LogDirectory(disk, "d", ManualClock())
+    directory.open_store(("t", 0), UUID(int=1))
+    directory.let_go({"t"})
+    disk.plan = Plan(disk.operations + 1, Fault.ENOSPC)
+    with pytest.raises(OSError, match="No space"):
+        directory.discard()
+    assert directory.open_store(("t", 0), UUID(int=2)).log.offline is None
+    assert [name.partition(".")[0] for name in disk.listed("d") if name.startswith("t-")] == ["t-0", "t-0"]
 
 
 def test_a_directory_of_another_cluster_is_refused(tmp_path: Path) -> None:

@@ -247,7 +247,8 @@ LOSERS: dict[str, Loser] = {
 }
 
 
-@pytest.mark.sample("blocks of producer ids are not kept", "offsets are not read again", "a failed sync counts")
+@pytest.mark.share(2)
+@pytest.mark.sample("offsets are not read again")
 @pytest.mark.parametrize(
     "name",
     [

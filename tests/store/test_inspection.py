@@ -10,6 +10,8 @@ from functools import cache
 import pytest
 
 from tests.store.clients import COMPACTED, Notebook
+from tests.store.crashing import crash_points
+from tests.store.damages import exchange_snapshots
 from tests.store.workloads import C0, DATA, SETTINGS, T0, T1, WORKLOADS, Stage, open_on
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.data_directory import DataDirectoryError
@@ -17,9 +19,11 @@ from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.inspection import inspect
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.repairing import Repairs
-from zombieproof.broker.store.fault_disk import FaultDisk
+from zombieproof.broker.store.fault_disk import Fate, FaultDisk
 from zombieproof.broker.store.findings import NOTHING
 from zombieproof.broker.store.known_logs import (
+    SEGMENTS,
+    SNAPSHOT,
     FolderState,
     LogState,
     SegmentState,
@@ -34,7 +38,16 @@ from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.record_batch import HEADER, LOG_OVERHEAD, BatchHeader
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
-from zombieproof.messages.partitions import DeleteRecords, Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
+from zombieproof.messages.partitions import (
+    DeleteRecords,
+    DescribeProducers,
+    DescribeProducersAnswer,
+    Fetch,
+    FetchAnswer,
+    Produce,
+    ProduceAnswer,
+    SentBatch,
+)
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
 from zombieproof.model.vocabulary import NONE, Error, Isolation
 
@@ -570,3 +583,38 @@ def test_snapshots_that_alone_know_a_producer_are_not_rebuilt(is_deleted: bool, 
     with listening(lines):
         open_on(damaged, ManualClock(LATER_MS)).close()
     assert "offline" not in "".join(lines)
+
+
+# ---------------------------------------------------------------- snapshots of another log
+
+
+def known_of(disk: FaultDisk) -> tuple[dict[TopicPartition, object], list[str]]:
+    """The records and producers that a directory serves, and the reports of its start."""
+    lines: list[str] = []
+    with listening(lines):
+        embedded = open_on(disk, ManualClock(LATER_MS))
+        found = reading(embedded)
+        answer = embedded.ask(DescribeProducers(0, (*DATA, C0)), 1)
+        embedded.abandon()
+    assert isinstance(answer, DescribeProducersAnswer)
+    return found | {(topic, ~number): rows for (topic, number), rows in answer.partitions.items()}, lines
+
+
+@pytest.mark.parametrize(
+    ("workload", "size", "every"), [("restarts", 20, 7), ("compaction", 16, 9), ("transactions", 24, 7)]
+)
+def test_no_crash_leaves_a_snapshot_of_another_log_that_is_believed(workload: str, size: int, every: int) -> None:
+    """Wherever a snapshot or its record was written: at a roll, a stop or a start, by a deletion or the cleaner."""
+
+    def examine(survivor: FaultDisk, _: Notebook) -> list[str]:
+        sound, lines = known_of(survivor.copy())
+        faults = [line for line in lines if SNAPSHOT in line]
+        exchange_snapshots(survivor)
+        found, lines = known_of(survivor)
+        if any("the producers from before" in line for line in lines):
+            return faults
+        return faults + [f"{each}: {sound[each]} -> {now}" for each, now in found.items() if now != sound[each]]
+
+    within = (SNAPSHOT, f"{SEGMENTS}.tmp")
+    reached = crash_points(workload, size, every=every, fates=(Fate.RANDOM,), examine=examine, within=within)
+    assert reached.findings == []

@@ -242,6 +242,7 @@ def test_a_directory_of_another_number_of_brokers_is_refused() -> None:
     open_on(disk, 1).abandon()
 
 
+@pytest.mark.sample("True")
 @pytest.mark.parametrize("is_clean", [True, False])
 def test_a_log_is_fetched_again_whole_where_kafkas_checkpoints_alone_tell_of_it(is_clean: bool) -> None:
     """As in a directory of an earlier version: the log that takes its place does not begin at the old end."""
@@ -258,7 +259,8 @@ def test_a_log_is_fetched_again_whole_where_kafkas_checkpoints_alone_tell_of_it(
     assert damages.differences(of.reading, found, "".join(lines)) == []
 
 
-@pytest.mark.sample("c-0")
+@pytest.mark.long("__transaction_state-1")
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["__transaction_state-0", "__transaction_state-1", f"{C0[0]}-0"])
 def test_a_base_offset_that_is_damaged_upwards_is_noticed(folder: str) -> None:
     """No checksum covers it, and in a compacted log offsets may be missing."""

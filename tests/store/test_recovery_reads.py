@@ -26,7 +26,14 @@ from zombieproof.broker.store.segment_indexes import SegmentIndexes
 from zombieproof.broker.store.segment_log import SegmentLog
 from zombieproof.formats.batches import Batch, DataHeader, Marker
 from zombieproof.formats.encoding import view_batch, write_batch
-from zombieproof.formats.offset_indexes import OFFSET_ENTRY, OffsetEntry, read_offset_index, write_offset_index
+from zombieproof.formats.offset_indexes import (
+    OFFSET_ENTRY,
+    OffsetEntry,
+    read_offset_index,
+    read_time_index,
+    write_offset_index,
+    write_time_index,
+)
 from zombieproof.formats.record_batch import HEADER, header_at
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import NONE, Error, Origin
@@ -166,6 +173,28 @@ def test_an_index_that_does_not_fit_is_not_believed(harm: str) -> None:
     assert disk.read(INDEX)[: len(data)] == data, "it was made anew"
 
 
+def test_times_of_another_log_are_not_believed_after_a_crash_and_never_again() -> None:
+    """A start after a crash continues the indexes. They are sealed with the segment, and lookups by time use them."""
+    broker = Broker(FaultDisk())
+    times, begun_ms = INDEX.replace(".index", ".timeindex"), broker.clock.now_ms()
+    for _ in range(60):
+        broker.write(1)
+        broker.clock.advance(1000)
+    broker.sync()
+    disk = broker.disk
+    earlier = [each._replace(timestamp_ms=each.timestamp_ms - 30_000) for each in read_time_index(disk.read(times), 0)]
+    assert len(earlier) > 10
+    disk.write(times, 0, write_time_index(earlier, 0))
+    broker.start()
+    broker.replica.roll()
+    broker.log.roll()
+    broker.replica.stop()
+    broker.directory.close()
+    broker.start()
+    found = [next(broker.log.read_since(begun_ms + 1000 * offset)).base_offset for offset in range(60)]
+    assert found == list(range(60))
+
+
 def test_no_entry_of_a_torn_tail_is_left_in_the_index() -> None:
     broker = Broker(FaultDisk())
     broker.write(50)
@@ -180,6 +209,7 @@ def test_no_entry_of_a_torn_tail_is_left_in_the_index() -> None:
     assert all(entry.offset < end for entry in read_offset_index(broker.disk.read(INDEX), 0))
 
 
+@pytest.mark.sample("DROPPED")
 @pytest.mark.parametrize("fate", list(Fate))
 def test_an_index_that_was_not_synced_takes_nothing_away(fate: Fate) -> None:
 
@@ -192,6 +222,7 @@ def test_an_index_that_was_not_synced_takes_nothing_away(fate: Fate) -> None:
         assert list(broker.log.read())[: len(sound)] == sound
 
 
+@pytest.mark.slow
 def test_damage_that_a_start_does_not_look_at_is_found_by_who_reads_it() -> None:
     found = bit_flips(5, 641, is_indexed=True)
     assert found.findings == []
@@ -220,6 +251,43 @@ def test_a_batch_of_another_leader_epoch_is_found_by_who_reads_it() -> None:
     broker.start()
     with pytest.raises(Damaged, match=re.escape(f"damaged at byte {second}: leader epoch 131 where 3 is due")):
         list(broker.log.read())
+
+
+# ---------------------------------------------------------------- snapshots of a log that was cut
+
+
+def last_sequences(states: ProducerStates) -> dict[int, int]:
+    """The last sequence of each producer."""
+    return {each: entry.batches[entry.batch_count - 1].last_sequence for each, entry in states.items()}
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_crash_leaves_no_snapshot_from_before_the_log_was_cut(start: int) -> None:
+    """A follower whose log was cut rolls at the offset of an older snapshot, which knows batches that are gone."""
+    broker = Broker(disk := FaultDisk())
+    broker.write(3)
+    broker.replica.roll()
+    broker.log.roll()
+    broker.write(2)
+    broker.replica.raise_log_start(start)
+    broker.log.flush()
+    broker.clock.advance(1000)
+    broker.directory.checkpoint()
+    survivors = list[FaultDisk]()
+    disk.before = lambda: survivors.extend(disk.survivor(fate, Random(len(disk.log))) for fate in Fate)
+    broker.replica.truncate(2)
+    broker.write(1, producer_id=1)
+    broker.replica.roll()
+    broker.log.roll()
+    broker.write(1, producer_id=1)
+    broker.log.flush()
+    disk.before = None
+    for survivor in (*survivors, disk.copy()):
+        again = Broker(survivor)
+        folded = states()
+        for batch in again.log.read():
+            folded.replay(batch)
+        assert last_sequences(again.replica.producers) == last_sequences(folded)
 
 
 # ---------------------------------------------------------------- what is folded

@@ -111,7 +111,8 @@ def survivors(damaged: FaultDisk, fate: Fate | None = None) -> Iterator[tuple[Fa
         yield disk.survivor(left, Random(operation)), f"{operation}: {disk.log[-1]}, {left.value}"
 
 
-@pytest.mark.sample("first batch of the second", "two batches", "another log", "json and its copy")
+@pytest.mark.share(2)
+@pytest.mark.sample("two batches")
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_repair_that_was_interrupted_loses_no_more_when_it_is_run_again(name: str) -> None:
     damaged = stopped(is_clean="last" not in name).copy()

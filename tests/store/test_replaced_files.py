@@ -23,6 +23,7 @@ from tests.store.damages import (
     RoutedClient,
     boundaries,
     differences,
+    exchange_snapshots,
     files_of,
     noticing,
     open_on,
@@ -34,9 +35,9 @@ from zombieproof.broker.inspection import inspect
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.repairing import Repairs
 from zombieproof.broker.store.cluster_file import COPY, FILE, read_cluster
-from zombieproof.broker.store.fault_disk import FaultDisk
+from zombieproof.broker.store.fault_disk import Fate, FaultDisk
 from zombieproof.broker.store.findings import NOTHING
-from zombieproof.broker.store.known_logs import SEGMENTS
+from zombieproof.broker.store.known_logs import SEGMENTS, SNAPSHOT
 from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS
 from zombieproof.formats.identity import TOPIC_IDENTITY
 from zombieproof.model.vocabulary import Error
@@ -153,6 +154,7 @@ def test_the_only_copy_is_served_once_a_repair_has_said_what_it_lacks() -> None:
     assert not inspect(disk).refused
 
 
+@pytest.mark.slow
 def test_an_interrupted_start_with_an_older_copy_notices_it_again() -> None:
     """The folder counts as current only when its replicas are in sync no more."""
     of = damages.base(3, is_clean=True)
@@ -182,6 +184,34 @@ def test_a_restart_makes_no_older_copy() -> None:
     disk = damages.base(3, is_clean=True).disk.copy()
     for image in images_of(disk, lambda: open_on(disk, 3).close(), 7):
         assert not [each for each in inspect(image).refused if "older copy" in each.fault]
+
+
+def test_no_start_believes_the_snapshots_of_another_log_wherever_the_one_before_it_has_crashed() -> None:
+    """A start after a kill writes snapshots: no crash leaves one that is believed without a record."""
+    of = damages.base(1, is_clean=False)
+    disk, survivors = of.disk.copy(), list[FaultDisk]()
+
+    def look() -> None:
+        done, _, path = disk.log[-1].partition(" ") if disk.log else ("", "", "")
+        if done in ("sync", "rename") and (path.endswith(SNAPSHOT) or SEGMENTS in path):
+            fate = list(Fate)[len(survivors) % len(Fate)]
+            survivors.append(disk.survivor(fate, Random(len(survivors))))
+
+    disk.before = look
+    open_on(disk, 1).abandon()
+    disk.before = None
+    for number, survivor in enumerate([*survivors, disk.copy()]):
+        if number % 4 == 0:
+            assert served_as_before(survivor.copy(), of) == []
+        changed = exchange_snapshots(survivor)
+        with noticing() as lines:
+            embedded = open_on(survivor, 1)
+            found = read(embedded)
+            embedded.abandon()
+        assert differences(of.reading, found) == [], (number, lines)
+        # The first records of one log were deleted: no batch tells of their producers.
+        assert found.offline == ({D0} if any("the producers from before" in each for each in lines) else set())
+    assert [path for path in changed if path not in "".join(lines)] == [], "the start has recorded all that it wrote"
 
 
 @pytest.mark.parametrize("but", ["", TOPIC_IDENTITY])

@@ -8,6 +8,7 @@ from tests.store.workloads import open_on
 from zombieproof.broker.store.fault_disk import Fate, Fault, FaultDisk, Plan, PowerLost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("torn_at", [1, 12, 25])
 def test_a_start_that_is_torn_at_any_write_is_repeated(torn_at: int) -> None:
     whole = FaultDisk()

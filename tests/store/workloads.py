@@ -12,6 +12,7 @@ from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.timers import CLEANER_MS
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.admin import CreatePartitions, TopicToWiden
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer, DeleteGroups
 from zombieproof.messages.partitions import DeleteRecords, DeleteTopics
 
@@ -146,7 +147,7 @@ def groups(stage: Stage) -> None:
 
 
 def restarts(stage: Stage) -> None:
-    """Clean stops between transactions, records that are deleted, topics that are made and deleted."""
+    """Clean stops between transactions, deleted records, topics that are made, get more partitions, and are deleted."""
     for number in range(stage.size // 5):
         client = stage.client("a")
         for index in range(3):
@@ -158,6 +159,7 @@ def restarts(stage: Stage) -> None:
         stage.embedded.ask(DeleteRecords(2, {T0: max(replica.last_stable_offset - 7, 0)}))
         if number % 3 == 1:
             stage.embedded.create_topic(f"u{number}", 1)
+            stage.embedded.ask(CreatePartitions(3, (TopicToWiden(f"u{number}", 3),)))
         elif number % 3 == 2:
             stage.embedded.ask(DeleteTopics(6, (f"u{number - 1}",)))
         if number % 2:

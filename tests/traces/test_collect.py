@@ -275,6 +275,18 @@ def test_garbage_under_a_standard_name_is_damage(tmp_path: Path) -> None:
     }
 
 
+def test_checkpoints_of_a_broker_that_has_just_started_are_empty_and_no_damage(batch: Encode, tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(batch(base_offset=0))
+    (folder / "leader-epoch-checkpoint").touch()
+    for name in ("cleaner-offset", "log-start-offset", "recovery-point-offset", "replication-offset"):
+        (tmp_path / f"{name}-checkpoint").touch()
+    evidence = collect([tmp_path])
+    assert evidence.damage == []
+    assert [log.end_offset for log in evidence.logs] == [1]
+
+
 def test_what_a_broker_keeps_beside_its_logs_is_ignored(batch: Encode, tmp_path: Path) -> None:
     for name in (
         "__cluster_metadata-0/00000000000000000000.log",

@@ -139,6 +139,7 @@ def test_a_dump_agrees_with_the_snapshots_and_indexes_beside_it(path: Path) -> N
             assert read_index(content.data) == (aborted, None)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("path", RECORDINGS, ids=label)
 def test_dumps_beside_segments_add_no_log(path: Path) -> None:
     evidence = collected(path)

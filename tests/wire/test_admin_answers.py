@@ -59,6 +59,7 @@ def test_ids_that_come_too_early_and_are_taken_are_found_out(monkeypatch: pytest
     assert {each[:2] for each in differences(NEWEST)} == {("METADATA", 10), ("METADATA", 11)}
 
 
+@pytest.mark.sample("1")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_requests_of_administrators_that_were_changed_are_answered_or_end_their_connection(seed: int) -> None:
     frames = [request_bytes(each.api, each.version, each.values) for each in QUESTIONS[NEWEST]()]

@@ -24,6 +24,7 @@ def traffic() -> list[bytes]:
     return fuzz.traffic(nth=40)
 
 
+@pytest.mark.sample("1")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_frames_that_nobody_sent_are_answered_or_end_their_connection(seed: int) -> None:
     found = fuzz.fuzz(traffic(), 1000, seed)
@@ -43,6 +44,7 @@ def test_a_call_that_takes_long_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [each.partition(" took ")[0] for each in fuzz.fuzz(traffic(), 50, 1).wrong if " took " in each]
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_frames() -> None:
     assert fuzz.fuzz(traffic(), 200, 3).outcomes == fuzz.fuzz(traffic(), 200, 3).outcomes
 

@@ -39,6 +39,7 @@ def loaded(rules: Rules | None = None, memory: Memory | None = None, seconds: fl
         return asyncio.run(run(embedded))
 
 
+@pytest.mark.slow
 def test_many_clients_see_no_error() -> None:
     found = loaded()
     assert found.wrong == []
@@ -56,6 +57,7 @@ def test_a_broker_that_shows_what_is_open_is_found() -> None:
     assert "not read as they were committed" in "\n".join(loaded(rules).wrong)
 
 
+@pytest.mark.slow
 def test_a_broker_that_lists_no_aborted_transactions_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     fetch = Replica.fetch
     monkeypatch.setattr(Replica, "fetch", lambda *given: replace(fetch(*given), aborted=()))

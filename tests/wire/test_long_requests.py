@@ -87,8 +87,7 @@ def _seconds(api: ApiKey, path: tuple[str, ...], rows: int) -> float:
     version = WIRE_APIS[api].versions[-1]
     stage.pool.begin()
     values = _long(entity_class(api, version, "request"), path, rows, stage.pool, api)
-    gc.collect()
-    gc.disable()
+    gc.disable()  # nor collected first: that takes a second where thousands of other tests are in memory
     try:
         began = time.process_time()
         stage._send(stage.lines[0], api, version, values)

@@ -6,7 +6,6 @@ import pytest
 
 from tests.wire.sequences import sequences
 from zombieproof.broker.cluster.node import Broker
-from zombieproof.broker.data_directory import DataDirectory
 from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.broker.store.log_directory import LogDirectory
 from zombieproof.formats.topics import TopicPartition
@@ -44,22 +43,8 @@ def groups_keep_deleted_topics(broken: pytest.MonkeyPatch) -> None:
     broken.setattr(ConsumerGroup, "forget_topics", lambda self, topic_ids: None)
 
 
-def folders_are_renamed_later(broken: pytest.MonkeyPatch) -> None:
-    keep_only, save = LogDirectory.keep_only, DataDirectory.save
-
-    def only_known(self: DataDirectory) -> None:
-        with pytest.MonkeyPatch.context() as once:
-            once.setattr(LogDirectory, "keep_only", lambda self, topic_ids: None)
-            save(self)
-
-    def open_store(self: DataDirectory, node: int, partition: TopicPartition) -> object:
-        with pytest.MonkeyPatch.context() as once:
-            once.setattr(DataDirectory, "save", only_known)
-            return opened(self, node, partition)
-
-    opened = DataDirectory.open_store
-    assert keep_only is LogDirectory.keep_only
-    broken.setattr(DataDirectory, "open_store", open_store)
+def folders_are_not_renamed(broken: pytest.MonkeyPatch) -> None:
+    broken.setattr(LogDirectory, "discard", lambda self: None)
 
 
 def names_with_a_question_mark_are_ids(broken: pytest.MonkeyPatch) -> None:
@@ -78,7 +63,7 @@ def names_with_a_question_mark_are_ids(broken: pytest.MonkeyPatch) -> None:
     [
         (waiters_are_woken_one_by_one, "KeyError", False),
         (groups_keep_deleted_topics, "KeyError", False),
-        (folders_are_renamed_later, "Damaged", True),
+        (folders_are_not_renamed, "Damaged", True),
         (names_with_a_question_mark_are_ids, "ValueError", False),
     ],
 )

@@ -6,7 +6,7 @@ Whatever `Cluster` tells its journal as a cause (``caused``) has its row in `HAP
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,7 @@ from uuid import UUID
 from zombieproof.broker.authorization.access_list import AccessList, entry_of_data
 from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.broker.cluster.live_trace import LiveTrace
+from zombieproof.broker.cluster.live_trace import REFUSED, LiveTrace
 from zombieproof.broker.cluster.metadata import Metadata, PartitionMetadata
 from zombieproof.broker.cluster.network import Message, number_in_traces
 from zombieproof.broker.cluster.node import Store
@@ -152,6 +152,20 @@ def _send(cluster: Cluster, cause: Cause) -> None:
     cluster.send(from_plain(cause.body), cause.receiver, None if said is None else Principal(*said))
 
 
+def _deliver(cluster: Cluster, cause: Cause) -> None:
+    keep_deletion = cluster.metadata.keep_deletion
+    if cause.fields is not None and REFUSED in cause.fields:
+        cluster.metadata.keep_deletion = _refused
+    try:
+        cluster.deliver(message_in_flight(cluster, cause))
+    finally:
+        cluster.metadata.keep_deletion = keep_deletion
+
+
+def _refused(topics: Collection[str]) -> None:
+    raise OSError(f"{', '.join(topics)}: the disk has refused the deletion in the run that is replayed")
+
+
 def _access(cluster: Cluster, cause: Cause) -> None:
     cluster.set_access(entry_of_data(each) for each in _fields(cause)["entries"])
 
@@ -232,7 +246,7 @@ def _timer(cluster: Cluster, cause: Cause) -> None:
 
 HAPPENS: Mapping[str, Callable[[Cluster, Cause], object]] = {
     "send": _send,
-    "deliver": lambda cluster, cause: cluster.deliver(message_in_flight(cluster, cause)),
+    "deliver": _deliver,
     "lose": lambda cluster, cause: cluster.lose(message_in_flight(cluster, cause)),
     "double": lambda cluster, cause: cluster.double(message_in_flight(cluster, cause)),
     "disconnect": _disconnect,

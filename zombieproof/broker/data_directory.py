@@ -1,27 +1,29 @@
 """The data directory of a cluster: its lock, ``cluster.json``, and a log directory for each broker.
 
 Theory of operation: what the cluster says of itself is on the disk before anything follows from it (`save`): before a
-block of producer ids is handed out, before a folder of a topic that was deleted is renamed, before a
-new one has a folder, before anybody is answered.
+block of producer ids is handed out, before a new topic has a folder, before a client is answered. A topic is deleted
+once the disk knows that it is (`keep_deletion`), and not at all where the disk refuses; then its folders are renamed
+and the offsets that were committed in it go, after a crash at the next start.
 """
 
+import errno
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.inspection import entries_of, folder_of, inspect
 from zombieproof.broker.partition.log import Damaged, StorageFailure
-from zombieproof.broker.store.cluster_file import COPY, FILE, SavedCluster, saved_of, write_cluster
+from zombieproof.broker.store.cluster_file import COPY, FILE, SavedCluster, read_cluster, saved_of, write_cluster
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk, InUse, UnfitPath, disk_below
 from zombieproof.broker.store.findings import Finding, Repair, refusal
 from zombieproof.broker.store.log_directory import IDENTITY, LogDirectory, Syncing, identify
 from zombieproof.broker.store.segment import Highest
 from zombieproof.formats.identity import encoded
-from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 
 LOCK, METADATA_LOG = ".lock", "__cluster_metadata-0"
 LOG = logging.getLogger("zombieproof.broker")
@@ -81,7 +83,9 @@ class DataDirectory:
         if saved is None:
             # Whose directory it is stands there before anything is in it that could belong to another.
             write_cluster(disk, saved_of(self.cluster_id, self.nodes, self.metadata, 0, 0))
-        self._kept = set(self.metadata.topic_names)
+        self._kept = self._partitions()
+        self._written: SavedCluster | None = None
+        self.offsets_can_go: Callable[[], bool] = lambda: True
         self._generation = 0 if saved is None else saved.generation
         self.is_serving = False
         self.logs = {
@@ -93,7 +97,7 @@ class DataDirectory:
         if saved is not None:
             self._continue_above(saved)
         self.metadata.deleted_ids.clear()
-        self.metadata.producer_ids.keep = self._keep_next_id
+        self.metadata.producer_ids.keep, self.metadata.is_on_disk = self._keep_next_id, True
 
     def _begin(self, node: int) -> None:
         logs = self.logs[node]
@@ -146,34 +150,31 @@ class DataDirectory:
         if found:
             return logs.open_offline(partition, topic_id, config, refusal(self.disk, found, begins=""))
         try:
-            self._know(topic)
+            self._know(partition)
             return logs.open_store(partition, topic_id, config)
         except Damaged as damage:
             return logs.open_offline(partition, topic_id, config, damage)
         except (OSError, StorageFailure) as error:
             if not self.is_serving:
                 raise
-            return logs.open_failed(partition, topic_id, config, error)
+            return logs.open_failed(partition, config, error)
 
-    def _know(self, topic: str) -> None:
-        """Let the disk have the name and id of a topic before it has folders."""
-        if self.metadata.topic_ids[topic] in self._kept:
-            return
-        # A folder of which nobody knows would be in the way of the next topic of that name, and that of a topic
-        # with this name which was deleted just now is in the way of this one. Once there is a topic of this name,
-        # nobody can tell what groups have committed of the one before: that it is void is on the disk first.
-        if topic in self.metadata.deleted_names:
-            for each in self.logs.values():
-                each.sync_written()
-            self.metadata.deleted_names.discard(topic)
-        self.save()
+    def _know(self, partition: TopicPartition) -> None:
+        """Let the disk know a partition before it has folders: unknown folders are refused at a start."""
+        topic, number = partition
+        if (self.metadata.topic_ids[topic], number) not in self._kept:
+            self.save()
+
+    def _partitions(self, deleted: Collection[str] = ()) -> set[tuple[UUID, int]]:
+        ids = self.metadata.topic_ids
+        return {(ids[topic], number) for topic, number in self.metadata.partitions if topic not in deleted}
 
     def reopen(self, node: int, partition: TopicPartition) -> Store | None:
         """The store of a log that had failed, opened again; None: the disk still fails."""
         logs, config = self.logs[node], self.metadata.config_of(partition[0])
         topic_id = self.metadata.topic_ids[partition[0]]
         try:
-            self._know(partition[0])
+            self._know(partition)
             return logs.reopen(partition, topic_id, config)
         except Damaged as damage:
             return logs.open_offline(partition, topic_id, config, damage)
@@ -203,14 +204,57 @@ class DataDirectory:
         """What the cluster knows of itself is on the disk, and folders of topics that are gone go."""
         self._keep_next_id(self.metadata.producer_ids.next_id)
         for each in self.logs.values():
-            each.keep_only(self.metadata.topic_ids)
+            each.discard()
 
     def _keep_next_id(self, next_id: int) -> None:
         """No block of producer ids is handed out before the disk knows that it is."""
+        self._write(next_id)
+
+    def keep_deletion(self, topics: Collection[str]) -> None:
+        """The disk knows that these topics are deleted, and their logs are none any more.
+
+        Raises:
+            OSError: the disk refuses, and the topics stay.
+        """
+        try:
+            self._write(self.metadata.producer_ids.next_id, topics)
+        except OSError:
+            found = read_cluster(self.disk).saved
+            if found is None or found.version > self.metadata.version:
+                # They may be gone from the file all the same: it is written again before any answer.
+                self.metadata.version += len(topics) + 1
+            raise
+        for each in self.logs.values():
+            each.let_go(topics)
+
+    def _write(self, next_id: int, deleted: Collection[str] = ()) -> None:
+        """Write ``cluster.json``, if it says anything new."""
+        if returned := self.metadata.deleted_names & self.metadata.topic_ids.keys():
+            self._void_offsets(returned)
         # The folders come first: after a crash, none that is current is of an earlier generation than the cluster.
         self._generation = max(self._generation, min(each.generation for each in self.logs.values()))
-        write_cluster(self.disk, saved_of(self.cluster_id, self.nodes, self.metadata, next_id, self._generation))
-        self._kept = set(self.metadata.topic_names)
+        saved = saved_of(self.cluster_id, self.nodes, self.metadata, next_id, self._generation, deleted)
+        if saved == self._written:
+            return
+        self._written = None
+        write_cluster(self.disk, saved)
+        self._written = saved
+        self._kept = self._partitions(deleted)
+
+    def _void_offsets(self, topics: set[str]) -> None:
+        """The offsets that were committed in earlier topics of these names are gone, on the disk.
+
+        Once the disk has a topic of such a name, an offset does not show which of the two it was committed in.
+
+        Raises:
+            OSError: they are not gone yet.
+        """
+        if not self.offsets_can_go():
+            names = ", ".join(sorted(topics))
+            raise OSError(errno.EAGAIN, f"offsets that were committed before {names} was deleted cannot be removed yet")
+        for each in self.logs.values():
+            each.sync_written()
+        self.metadata.deleted_names -= topics
 
     def begin_sync(self) -> list[tuple[int, Syncing]]:
         """All that waits to be synced, by broker."""
@@ -229,7 +273,12 @@ class DataDirectory:
                 each.close(generation)
             except (OSError, StorageFailure) as failure:
                 failures.append(failure)
-        self.metadata.deleted_names.clear()
+        coordinators = self.metadata.partitions_of([CONSUMER_OFFSETS])
+        offsets = [
+            each.logs[partition] for each in self.logs.values() for partition in coordinators if partition in each.logs
+        ]
+        if not failures and all(log.offline is None for log in offsets):
+            self.metadata.deleted_names.clear()
         self.save()
         if failures:
             raise failures[0]

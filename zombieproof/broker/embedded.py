@@ -159,11 +159,14 @@ class Embedded:
                 metadata.configs |= configs or {}
                 metadata.default_config = default_config or LogConfig()
             self._data, self.directories = data, {} if data is None else data.logs
+            missing = {topic: given for topic, given in (topics or {}).items() if not metadata.count(topic)}
+            # The offsets of a deleted topic go before there is one of its name again.
+            late = {topic: missing.pop(topic) for topic in metadata.deleted_names & missing.keys()}
             self.cluster = Cluster(
                 nodes or 1 if data is None else data.nodes,
                 rules,
                 settings,
-                {topic: given for topic, given in (topics or {}).items() if not metadata.count(topic)},
+                missing,
                 self.clock,
                 metadata,
                 release,
@@ -181,6 +184,8 @@ class Embedded:
                 self._storage.begin()
             while self.pump():
                 pass
+            for topic, given in late.items():
+                self.create_topic(topic, given)
         except BaseException:
             if self._disk is not None:
                 self._disk.close()

@@ -7,7 +7,7 @@ acknowledged, are dropped. Checkpoints and ``cluster.json`` are written again la
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -48,6 +48,8 @@ class Storage:
         self.data.begin_generation()
         self.data.save()
         self.saved, self.data.is_serving = self.cluster.metadata.version, True
+        self.data.offsets_can_go = self.cluster.offsets_can_go
+        self.cluster.metadata.keep_deletion = self._keep_deletion
 
     # ---------------------------------------------------------------- logs
 
@@ -97,6 +99,20 @@ class Storage:
 
     # ---------------------------------------------------------------- everything else
 
+    def _keep_deletion(self, topics: Collection[str]) -> None:
+        """Topics are to be deleted: the disk knows that first.
+
+        Raises:
+            OSError: it refuses; that was reported.
+        """
+        if not topics:
+            return
+        try:
+            self.data.keep_deletion(topics)
+        except OSError as error:
+            self._report(f"{_of(error, self.data)}; not deleted: {', '.join(topics)}")
+            raise
+
     def save(self) -> bool:
         """Write ``cluster.json`` if it has changed; False: the disk refuses, and a call a second later tries again."""
         if self.saved == self.cluster.metadata.version:
@@ -117,7 +133,7 @@ class Storage:
         try:
             yield
         except OSError as error:
-            self._report(f"{error.filename or self.data.disk.name('')}: {error.strerror or error}")
+            self._report(_of(error, self.data))
         except StorageFailure as failure:
             self._report(str(failure))
 
@@ -133,3 +149,7 @@ class Storage:
             return
         LOGGER.error("%s%s", text, f" (failures that were not reported: {self._untold})" if self._untold else "")
         self._report_ms, self._untold = self.cluster.clock.now_ms(), 0
+
+
+def _of(error: OSError, data: DataDirectory) -> str:
+    return f"{error.filename or data.disk.name('')}: {error.strerror or error}"

@@ -74,6 +74,7 @@ def test_what_is_no_setting_is_refused_with_what_is_legal(settings: dict[str, st
     assert str(error.value).startswith(says)
 
 
+@pytest.mark.slow
 def test_a_data_directory_keeps_the_settings_of_its_topics(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with Embedded(data, topics={"t": 1, "u": 1}, configs={"t": SOME}) as embedded:

@@ -34,6 +34,7 @@ def test_a_cluster_without_fault_has_no_anomaly(seed: int, transactions: int) ->
     assert verdict.counts.transactions == transactions
 
 
+@pytest.mark.sample("a_record_is_lost", "offsets_are_lost")
 @pytest.mark.parametrize("injection", INJECTIONS, ids=lambda each: each.__name__)
 @given(seed=st.integers(0, 2**32), transactions=st.integers(4, 30))
 def test_one_fault_is_always_found(injection: Injection, seed: int, transactions: int) -> None:

@@ -54,6 +54,7 @@ def windows(evidence: Evidence, count: int) -> Iterator[Narrowing]:
         yield from (Narrowing(since_ms=first, until_ms=last) for last in chosen[i::3])
 
 
+@pytest.mark.share(2)
 @pytest.mark.long("19-soak", "20-epoch-exhaustion")
 @pytest.mark.sample("recordings/")
 @pytest.mark.parametrize("path", RECORDINGS, ids=label)
@@ -70,6 +71,7 @@ def test_a_window_finds_nothing_new(path: Path) -> None:
         assert (found.verdict is Judgement.VIOLATES) == bool(found.findings)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("path", RECORDINGS, ids=label)
 def test_a_window_around_everything_leaves_nothing_out(path: Path) -> None:
     found = judge(collected(path), narrowing=Narrowing(since_ms=0, until_ms=1 << 62)).report

@@ -64,6 +64,7 @@ def test_the_transactions_are_those_that_the_leaders_described(path: Path) -> No
             assert mine == {each for each in theirs if each[1] is not None}
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("path", RECORDINGS, ids=label)
 def test_each_held_partition_has_the_last_stable_offset_that_consumers_saw(path: Path) -> None:
     told = consumed(path).get("partitions", {})

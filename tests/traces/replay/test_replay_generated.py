@@ -254,6 +254,7 @@ def test_a_legal_history_with_compacted_partitions_conforms(data: st.DataObject,
     assert history.findings() == []
 
 
+@pytest.mark.slow
 @few
 @given(data=st.data())
 def test_the_derived_outcomes_are_those_of_the_script(data: st.DataObject, made: "type[History]") -> None:
@@ -268,6 +269,7 @@ def test_the_derived_outcomes_are_those_of_the_script(data: st.DataObject, made:
 CHANGES = ("lose a marker", "turn a marker", "lose data", "double data", "lower an epoch", "lose a decision")
 
 
+@pytest.mark.sample("lose a marker", "lose a decision")
 @pytest.mark.parametrize("change", CHANGES)
 @few
 @given(data=st.data())

@@ -376,6 +376,16 @@ class Cluster:
                 if node in self.brokers:
                     self.brokers[node].partitions.replicas[partition].config = config
 
+    def offsets_can_go(self) -> bool:
+        """Whether each group coordinator has its log and can write it; one whose log is damaged has none."""
+        for partition in self.metadata.partitions_of([CONSUMER_OFFSETS]):
+            node = self.leader_of(partition)
+            if node is None or (log := self.stores[node, partition].log).offline is not None:
+                continue
+            if log.failure is not None or not self.brokers[node].groups.is_loaded(partition[1]):
+                return False
+        return True
+
     def set_access(self, entries: Iterable[Entry]) -> None:
         """Other rights are in force from now on, for what is asked and answered then.
 

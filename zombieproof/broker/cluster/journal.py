@@ -6,6 +6,7 @@ trace. Nothing in a broker reads it: a cluster keeps none unless it is given one
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,9 @@ class Journal:
 
     def caused(self, what: str, **about: object) -> None:
         """Something happens to the cluster from outside; what is decided and moved from now on is because of it."""
+
+    def refused(self, topics: Collection[str]) -> None:
+        """The disk refuses the deletion of these topics, which is part of the present event."""
 
     def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
         """The state after `event`, which only the table knows.

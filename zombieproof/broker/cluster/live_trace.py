@@ -9,7 +9,7 @@ that they can be taken again (``zombieproof replay``). What clients do is told b
 import base64
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from types import TracebackType
@@ -37,6 +37,9 @@ Write = Callable[[str], object]
 
 STARTS = "open"
 """The cause of what brokers do when a cluster begins."""
+
+REFUSED = "refused"
+"""The topics that a request was to delete and the disk did not, in the fields of its event."""
 
 
 class LiveTrace(Journal):
@@ -118,6 +121,13 @@ class LiveTrace(Journal):
         assert self._cluster is not None, "a trace is opened by its cluster"
         self._ms = self._clock.look()
         self._event = {"what": what, **self._told(what, about, self._cluster)}
+
+    def refused(self, topics: Collection[str]) -> None:
+        """The present event says it, so that it happens again in a cluster that has no disk."""
+        assert self._event is not None, "a request is delivered"
+        said = self._event.get("fields", {})
+        assert isinstance(said, dict)
+        self._event["fields"] = {**said, REFUSED: sorted(topics)}
 
     def take(self, subject: str, noted: Notes | None = None) -> None:
         """What a step of a broker has noted belongs to the present event.

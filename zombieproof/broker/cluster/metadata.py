@@ -4,7 +4,7 @@ A change of leader is known everywhere at once, as after Kafka's metadata log ha
 leader that does not know yet is a message that comes late. Source: reference §1, §2.5, §2.12.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID, uuid5
@@ -23,6 +23,9 @@ NOBODY = -1
 TOPIC_IDS = UUID("6b61666b-612d-746f-7069-632d69647300")
 """The namespace of the ids of topics."""
 
+KeepDeletion = Callable[[Collection[str]], None]
+"""Called with the names of topics that are to be deleted, before they are."""
+
 Placement = Callable[[str, int], int]
 """Which of a number of partitions a name lives in."""
 
@@ -32,6 +35,10 @@ class Leader(NamedTuple):
 
     topic_exists: bool
     node: int | None
+
+
+def _in_memory(topics: Collection[str]) -> None:
+    """Nothing outlives the process."""
 
 
 @dataclass(slots=True)
@@ -76,9 +83,11 @@ class Metadata:
         stated: what was said of the settings of topics by requests, by Kafka's names.
         dynamic: the same of brokers, by their number, "" for all; `static` is what those settings were before.
 
-    `last_ids`: the last id of each name whose topic was deleted, for answers that were given before. `nodes` are all
-    there are, `up` those that live. `controller` is the node that answers for all of this to the others; NOBODY while
-    no node is up.
+    `keep_deletion` makes a deletion durable before anything follows from it, or raises an OSError. `deleted_names`:
+    topics of which committed offsets may be left, on a disk (`is_on_disk`) until it has the tombstones, and otherwise
+    until there is a topic of that name again. `last_ids`: the last id of each name whose topic was deleted, for answers
+    that were given before. `nodes` are all there are, `up` those that live. `controller` is the node that answers for
+    all of this to the others; NOBODY while no node is up.
     """
 
     partitions: dict[TopicPartition, PartitionMetadata] = field(default_factory=dict)
@@ -93,6 +102,8 @@ class Metadata:
     default_config: LogConfig = field(default_factory=LogConfig)
     deleted_ids: set[UUID] = field(default_factory=set)
     deleted_names: set[str] = field(default_factory=set)
+    keep_deletion: KeepDeletion = _in_memory
+    is_on_disk: bool = False
     last_ids: dict[str, UUID] = field(default_factory=dict)
     stated: dict[str, dict[str, str]] = field(default_factory=dict)
     dynamic: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -109,6 +120,8 @@ class Metadata:
         """
         self.topic_ids[topic] = self.next_id(topic) if topic_id is None else topic_id
         self.topic_names[self.topic_ids[topic]] = topic
+        if not self.is_on_disk:
+            self.deleted_names.discard(topic)
         self._topics[topic] = []
         self._add_partitions(topic, replicas)
 

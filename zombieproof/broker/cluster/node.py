@@ -426,8 +426,15 @@ class Broker:
                 self._may(number, AclOperation.DESCRIBE, name),
                 self._may(number, AclOperation.DELETE, name),
             )
-            if rows[name] == Error.NONE:
-                self._metadata.delete(name)
+        deleted = [name for name, error in rows.items() if error == Error.NONE]
+        try:
+            self._metadata.keep_deletion(deleted)
+        except OSError:
+            self._around.journal.refused(deleted)
+            rows |= dict.fromkeys(deleted, int(Error.KAFKA_STORAGE_ERROR))
+            deleted = []
+        for name in deleted:
+            self._metadata.delete(name)
         self.desk.answer(number, TopicsDeleted(rows))
 
     def _may(self, number: int, operation: AclOperation, topic: str) -> bool:

@@ -79,6 +79,10 @@ class GroupCoordinator:
 
     # ---------------------------------------------------------------- partitions
 
+    def is_loaded(self, partition: int) -> bool:
+        """Whether this broker has read the log of `partition`, and answers for its groups."""
+        return self._stores.store(partition) is not None
+
     def begin_loading(self, partition: int) -> list[GroupEffect]:
         """This broker leads `partition` from now on, and reads its log: COORDINATOR_LOAD_IN_PROGRESS."""
         effects = self._end_waits(partition)

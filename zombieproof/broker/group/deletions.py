@@ -113,7 +113,7 @@ class Deletions:
         if store is None or not gone:
             return
         keys = (key for name in store.groups for key in store.offsets.keys(name) if key.topic in gone)
-        tombstones = tuple(Record(key, None) for key in keys if self._metadata.count(key.topic) == 0)
+        tombstones = tuple(Record(key, None) for key in keys)
         if tombstones:
             store.write(tombstones, self._clock.now_ms())
 

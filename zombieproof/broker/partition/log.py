@@ -139,10 +139,6 @@ class Log(Protocol):
         """Records below `offset` are not served any more (retention, DeleteRecords)."""
         ...
 
-    def keep_start(self) -> None:
-        """What `start_offset` is outlives a crash when this returns."""
-        ...
-
     def compact(self, plan: Plan) -> Compacted:
         """A pass of the cleaner: what is below the end of `plan` is as it leaves it, durable when this returns."""
         ...
@@ -285,9 +281,6 @@ class MemoryLog:
             end = self.end_offset
             self._batches, self._epochs = [batch for batch in self._batches if batch.last_offset >= offset], None
             self._start = offset if self._batches else end
-
-    def keep_start(self) -> None:
-        """There is nothing to be done."""
 
     def compact(self, plan: Plan) -> Compacted:
         """A pass of the cleaner over everything below the end of `plan`."""

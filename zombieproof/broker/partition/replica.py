@@ -292,6 +292,7 @@ class Replica:
             self.producers.take_snapshot()
             self.producers.reload(start)
         self._rebuild_index(first, completed)
+        self.producers.snapshots.record()
 
     def stop(self) -> None:
         """Stop in order: what is known of producers is kept in a snapshot."""
@@ -363,7 +364,6 @@ class Replica:
             self.is_changing = True
             try:
                 self.raise_log_start(offset)
-                self.log.keep_start()
             except StorageFailure:
                 self.is_changing = False
                 raise

@@ -92,7 +92,6 @@ class PartitionService:
                 replica.replicate(batch)
         if replica.log.start_offset < theirs.start_offset:
             replica.raise_log_start(theirs.start_offset)
-            replica.log.keep_start()
 
     # ---------------------------------------------------------------- markers
 

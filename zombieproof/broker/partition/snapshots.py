@@ -32,6 +32,10 @@ class SnapshotStore(Protocol):
         """Forget what is kept for `offset`; False if there was nothing."""
         ...
 
+    def record(self) -> None:
+        """Every snapshot that was written counts from now on, after a crash, too; the log is durable up to it."""
+        ...
+
 
 class MemorySnapshots:
     """Snapshots in memory. They outlive the broker that uses them, as a disk would."""
@@ -54,6 +58,9 @@ class MemorySnapshots:
     def delete(self, offset: int) -> bool:
         """Forget what is kept for `offset`; False if there was nothing."""
         return self._kept.pop(offset, None) is not None
+
+    def record(self) -> None:
+        """Every snapshot counts at once."""
 
 
 def encode(entries: Iterable[tuple[int, ProducerEntry, int]]) -> bytes:
@@ -127,6 +134,10 @@ class Snapshots:
         """Keep a snapshot."""
         self._store.write(offset, data)
         self._known.add(offset)
+
+    def record(self) -> None:
+        """Every snapshot that was written counts from now on; the log is durable up to it."""
+        self._store.record()
 
     def load_newest(self) -> tuple[int, tuple[SnapshotEntry, ...]] | None:
         """The newest snapshot that can be read, with its offset; each newer one is deleted."""

@@ -6,6 +6,7 @@ that is damaged, or that an older one has replaced, is there.
 """
 
 import json
+from collections.abc import Collection
 from typing import Literal, NamedTuple
 from uuid import UUID
 
@@ -129,10 +130,19 @@ def _checksum(data: bytes) -> str:
     return f"{checksum(json.dumps(fields, sort_keys=True).encode()):08x}"
 
 
-def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: int, generation: int) -> SavedCluster:
-    """What is to be saved of `metadata`."""
+def saved_of(
+    cluster_id: str,
+    nodes: int,
+    metadata: Metadata,
+    next_producer_id: int,
+    generation: int,
+    deleted: Collection[str] = (),
+) -> SavedCluster:
+    """The file for `metadata`, as it is after the topics `deleted` are gone (`Metadata.delete`)."""
     topics: dict[str, list[SavedPartition]] = {}
     for (topic, _), known in metadata.partitions.items():
+        if topic in deleted:
+            continue
         saved = SavedPartition(
             replicas=known.replicas, in_sync=known.in_sync, leader=known.leader, leader_epoch=known.leader_epoch
         )
@@ -150,10 +160,10 @@ def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: 
             )
             for topic, partitions in topics.items()
         },
-        version=metadata.version,
+        version=metadata.version + len(deleted),
         generation=generation,
-        deleted_ids=tuple(sorted(metadata.deleted_ids)),
-        deleted_names=tuple(sorted(metadata.deleted_names)),
+        deleted_ids=tuple(sorted(metadata.deleted_ids | {metadata.topic_ids[topic] for topic in deleted})),
+        deleted_names=tuple(sorted(metadata.deleted_names.union(deleted))),
     )
 
 

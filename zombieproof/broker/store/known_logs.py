@@ -4,16 +4,18 @@ Kafka's own checkpoints say how far a log was synced and where it starts, and no
 each with a checksum over all of its lines. Kafka ignores both.
 
 - ``log-state-checkpoint``, one in the folder of each broker: for each log where it starts, up to where it was synced,
-  the highest producer id and coordinator epoch in it, and which aborted transactions its last segment lists. It is
-  replaced together with Kafka's checkpoints: about once a second while there is something to write. Its generation is
-  raised at each start and each clean stop, and ``cluster.json`` has it, too: so a folder that an older copy has
-  replaced is noticed.
+  the highest producer id and coordinator epoch in it, which aborted transactions its last segment lists, and the
+  checksums of the indexes of that. It is replaced together with Kafka's checkpoints: about once a second while there
+  is something to write. Its generation is raised at each start and each clean stop, and ``cluster.json`` has it, too:
+  so a folder that an older copy has replaced is noticed.
 - ``segment-checkpoint``, one in the folder of each partition: its topic id, its leader epochs, and for each segment
-  that was sealed or closed its end, its size, its last batch, and the checksums of its three indexes. It is replaced
-  when a segment is sealed, swapped, cut or closed; and *before* batches are removed, so that no crash leaves a claim
+  that was sealed or closed its end, its size, its last batch, and the checksums of its three indexes; and the checksums
+  of the snapshots of producers: no start believes another one. It is replaced when a segment is sealed, swapped, cut or
+  closed, when a start has written a snapshot, and *before* batches are removed, so that no crash leaves a claim
   about a batch that was removed on purpose.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -31,6 +33,7 @@ GENERATION = "generation"
 CHECKSUM = "checksum"
 SNAPSHOT = ".snapshot"
 """How the name of a snapshot of producers ends."""
+SNAPSHOT_NAME = re.compile(rf"\d{{20}}{re.escape(SNAPSHOT)}")
 IN_REPAIR = -1
 """The size of a segment that a repair has begun to replace, and has not recorded yet."""
 UNKNOWN = -1
@@ -44,6 +47,8 @@ class LogState(NamedTuple):
     `aborted_checksum` is the checksum over their entries. The last segment begins at `last_base`, with a batch whose
     header has `first_checksum` (0: with none). `sequence` is that of the file in its folder, which is an
     older one if it has a lower sequence. The last segment has `synced_size` bytes below `end_offset` (0: not recorded).
+    The first `index_size` and `time_size` bytes of its two indexes have these checksums: after a crash nothing else in
+    them is believed.
     """
 
     topic_id: str
@@ -57,6 +62,10 @@ class LogState(NamedTuple):
     first_checksum: int = 0
     sequence: int = 0
     synced_size: int = 0
+    index_size: int = 0
+    index_checksum: int = 0
+    time_size: int = 0
+    time_checksum: int = 0
 
     @property
     def claims_records(self) -> bool:

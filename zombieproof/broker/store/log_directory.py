@@ -7,7 +7,7 @@ checkpoint of recovery points, which may be behind and is never before.
 Source: ``LogManager.java``, ``MetaProperties.java``, ``PartitionMetadata.java``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -109,7 +109,7 @@ class LogDirectory:
         self._in_trouble: dict[SegmentLog, None] = {}
         self._checkpointed_ms, self._has_news = 0, False
         self.logs: dict[TopicPartition, SegmentLog] = {}
-        self._topic_ids: dict[TopicPartition, UUID] = {}
+        self._let_go: list[SegmentLog] = []
         self.cleaner = LogCleaner(self.logs, clock)
         self.discarded = DiscardedFolders(disk, path, clock)
         self.was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
@@ -331,6 +331,8 @@ class LogDirectory:
             Damaged: the folder is of another topic, or its log is not what it was.
         """
         self.begin()
+        if self._let_go:
+            self.discard()  # The folder may be that of a deleted topic with the same name.
         directory = self.folder_of(partition)
         is_new = not self.disk.exists(directory)
         log = self._looked.pop(partition, None) or self._looked_at(partition, topic_id, config or LogConfig())
@@ -343,7 +345,7 @@ class LogDirectory:
         # What the checkpoint says of a folder that was not there is of a topic that was deleted.
         log.cleaned_offset = None if is_new else self._cleaned_offsets.get(partition)
         self._has_news = True
-        return self._added(partition, topic_id, log)
+        return self._added(partition, log)
 
     def open_offline(self, partition: TopicPartition, topic_id: UUID, config: LogConfig, damage: Damaged) -> Store:
         """The store of a partition whose log is damaged: nothing of it is read, and what is recorded of it stays."""
@@ -354,7 +356,7 @@ class LogDirectory:
         log.start_offset, log.recovery_point = recorded.start_offset or 0, recorded.synced_offset
         log.offline = damage
         self._looked.pop(partition, None)
-        return self._added(partition, topic_id, log)
+        return self._added(partition, log)
 
     def reopen(self, partition: TopicPartition, topic_id: UUID, config: LogConfig) -> Store:
         """Open a log again that had failed; what was not durable is dropped.
@@ -377,14 +379,12 @@ class LogDirectory:
             raise
         return store
 
-    def open_failed(
-        self, partition: TopicPartition, topic_id: UUID, config: LogConfig, error: OSError | StorageFailure
-    ) -> Store:
+    def open_failed(self, partition: TopicPartition, config: LogConfig, error: OSError | StorageFailure) -> Store:
         """The store of a new partition that the disk has no room for: it is closed and offline until it is reopened."""
         log = self._log_of(partition, config)
         text = str(error) if isinstance(error, StorageFailure) else log.no_write(error)
         log.failure, log.offline = StorageFailure(text), Damaged(text)
-        store = self._added(partition, topic_id, log)
+        store = self._added(partition, log)
         log.in_trouble()
         return store
 
@@ -413,10 +413,10 @@ class LogDirectory:
             self.disk.remove(path)
         return fault
 
-    def _added(self, partition: TopicPartition, topic_id: UUID, log: SegmentLog) -> Store:
+    def _added(self, partition: TopicPartition, log: SegmentLog) -> Store:
         log.in_trouble = partial(self._in_trouble.__setitem__, log, None)
-        self.logs[partition], self._topic_ids[partition] = log, topic_id
-        return Store(log, SnapshotFiles(self.disk, log.directory, log.fail))
+        self.logs[partition] = log
+        return Store(log, SnapshotFiles(log))
 
     def take_troubled(self) -> list[SegmentLog]:
         """The logs that were found damaged, or cannot be written any more, since this was asked last."""
@@ -439,7 +439,7 @@ class LogDirectory:
             self.disk.rename(log.directory, path)
             self.disk.sync_directory(folder)
             self.disk.sync_directory(self.path)
-        del self.logs[partition], self._topic_ids[partition]
+        del self.logs[partition]
         self._dirty.pop(log, None)
         # The log that takes its place is a new one: nothing is recorded of it, by Kafka's checkpoints neither.
         for recorded in (self._recorded, self._recovery_points, self._log_starts):
@@ -461,18 +461,28 @@ class LogDirectory:
 
     # ---------------------------------------------------------------- topics that are deleted
 
-    def keep_only(self, topic_ids: Mapping[str, UUID]) -> None:
-        """Rename the folders of topics without one of these names and ids: they are no logs any more, and go later."""
-        gone = [each for each in self.logs if topic_ids.get(each[0]) != self._topic_ids[each]]
-        for partition in gone:
-            log = self.logs[partition]
+    def let_go(self, topics: Collection[str]) -> None:
+        """These topics were deleted: their logs are none any more, and `discard` renames their folders."""
+        for partition in [each for each in self.logs if each[0] in topics]:
+            log = self.logs.pop(partition)
+            self._dirty.pop(log, None)
+            self._let_go.append(log)
+            self._is_due = True
+
+    def discard(self) -> None:
+        """Rename the folders of logs that were let go; they are removed later.
+
+        Raises:
+            OSError: the disk does not do it; another call continues.
+        """
+        while self._let_go:
+            log = self._let_go[0]
             if self.disk.exists(log.directory):
                 self.discarded.add(log.directory, log.config.file_delete_delay_ms)
-            del self.logs[partition], self._topic_ids[partition]
-            self._dirty.pop(log, None)
-        if gone or self._is_due:
-            self._is_due = False
+            del self._let_go[0]
+        if self._is_due:
             self.checkpoint(at_once=True)
+            self._is_due = False
 
     def _claim(self, directory: str, topic_id: str) -> None:
         path = f"{directory}/{TOPIC_IDENTITY}"
@@ -498,7 +508,11 @@ class LogDirectory:
         return Syncing(self.disk, parts)
 
     def sync_written(self) -> None:
-        """Sync what was written so far, in the middle of a turn. It counts as durable when the turn is synced."""
+        """Sync what was written so far, in the middle of a turn. It counts as durable when the turn is synced.
+
+        Raises:
+            OSError: a log could not be synced, and is closed.
+        """
         if self.durability is Durability.FSYNC:
             for log in [each for each in self._dirty if each.failure is None and each.offline is None]:
                 _, files, names = log.unsynced()
@@ -506,6 +520,7 @@ class LogDirectory:
                     log.sync(files, names)
                 except OSError as error:
                     log.fail(error)
+                    raise
 
     def partition_of(self, log: SegmentLog) -> TopicPartition:
         """Whose log it is."""
@@ -540,8 +555,9 @@ class LogDirectory:
                 states |= {} if state is None else {partition: state}
                 continue
             folder = log.states.state
-            now = folder.topic_id, log.start_offset, log.recovery_point, log.segments[-1].base_offset, folder.sequence
-            is_known = state is not None and (*state[:3], state.last_base, state.sequence) == now
+            place = log.segments[-1].base_offset, folder.sequence, *log.written_indexes
+            now = folder.topic_id, log.start_offset, log.recovery_point, *place
+            is_known = state is not None and (*state[:3], state.last_base, state.sequence, *state[-4:]) == now
             states[partition] = log.state if state is None or not is_known else state
         if states != known or at_once or not self._has_states:
             replace_file(self.disk, f"{self.path}/{LOG_STATES}", write_log_states(states, self._next_generation))

@@ -10,7 +10,6 @@ Source: reference §7.3; ``LogLoader.java``.
 """
 
 import logging
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 from zombieproof.broker.store.aborted_files import AbortedFiles
 from zombieproof.broker.store.findings import NOTHING, Finding, Repair, forgotten, refusal
-from zombieproof.broker.store.known_logs import SNAPSHOT, UNKNOWN, LogState, SegmentState, checksum
+from zombieproof.broker.store.known_logs import SNAPSHOT, SNAPSHOT_NAME, UNKNOWN, LogState, SegmentState
 from zombieproof.broker.store.leader_epochs import LEADER_EPOCHS, LeaderEpochs
 from zombieproof.broker.store.log_files import LogFiles
 from zombieproof.broker.store.segment import (
@@ -32,7 +31,7 @@ from zombieproof.broker.store.segment import (
     base_of,
     file_name,
 )
-from zombieproof.broker.store.segment_indexes import INDEX
+from zombieproof.broker.store.segment_indexes import INDEX, NO_ENTRIES, WrittenIndexes
 from zombieproof.broker.store.swapping import SWAP, finish_swaps
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.producer_snapshot import has_snapshot_form
@@ -41,7 +40,6 @@ from zombieproof.model.vocabulary import NONE
 BATCHES = "its batches say otherwise"
 CHANGED = "it is not what was written"
 LOGGER = logging.getLogger("zombieproof.broker")
-SNAPSHOT_NAME = re.compile(rf"\d{{20}}{re.escape(SNAPSHOT)}")
 
 
 class Recorded(NamedTuple):
@@ -65,6 +63,15 @@ class Recorded(NamedTuple):
     def claims_records(self) -> bool:
         """Whether the log held records."""
         return self.synced_offset > (self.start_offset or 0)
+
+    def believes_snapshots(self, start: int, *, is_recorded: bool) -> bool:
+        """Whether snapshots count that the record of the folder does not list.
+
+        They do if the record is missing, or if the log was copied into the folder of an empty one. A log that starts at
+        offset 0 needs none: its batches say the same.
+        """
+        was_recorded = self.state is None or self.state.sequence > 0
+        return start > 0 and (self.synced_offset == 0 or (was_recorded and not is_recorded))
 
 
 class LogLoader:
@@ -255,8 +262,11 @@ class LogLoader:
         # Without records, only the batches show epochs, producers and aborted transactions.
         self._epochs.read()
         is_known = self._epochs.entries[: len(self._epochs_recorded)] == self._epochs_recorded and bool(self._epochs)
-        known_below = synced if is_known and state is not None else 0
-        self._scanned[segment], fault = segment.scan(has_gaps=files.config.is_compacted, known_below=known_below)
+        known_below, written = 0, NO_ENTRIES
+        if is_known and state is not None and state.last_base == segment.base_offset:
+            known_below, written = synced, WrittenIndexes(*state[-4:])
+        has_gaps = files.config.is_compacted
+        self._scanned[segment], fault = segment.scan(has_gaps=has_gaps, known_below=known_below, written=written)
         files.highest = files.highest.among(segment.highest)
         # A base offset has no checksum: one that is damaged upwards hides how far the sound batches go.
         is_short = segment.end_offset < synced or (fault is not None and segment.holds_below(segment.size, synced))
@@ -301,22 +311,22 @@ class LogLoader:
     def _look_at_snapshots(self, names: Sequence[str]) -> None:
         """Compare the snapshots of producers with the record of them.
 
-        After a crash, one of the last segment may have been replaced since it was recorded. It is believed if it alone
-        knows the producers of deleted records.
+        One that is not recorded is dropped: a crash came before its record, or it is another log's.
         """
         files, recorded = self._files, self._files.states.state.snapshots
-        fixed_below = 1 << 63 if self._recorded.was_clean else files.held[-1].base_offset
-        start, knows = max(files.held[0].base_offset, self._recorded.start_offset or 0), False
-        for offset, seal in sorted(recorded.items()):
-            path = f"{files.directory}/{file_name(offset, SNAPSHOT)}"
-            is_there = file_name(offset, SNAPSHOT) in names
-            is_same = is_there and checksum(files.disk.read(path)) == seal
-            if is_there and not is_same and (offset < fixed_below or knows or start == 0):
-                self._rebuilds(path, CHANGED, files.states.path)
-                self._void.append(path)
-            elif not is_there and self._recorded.was_clean and offset == files.end_offset:
-                self._rebuilds(path, "it is missing", files.states.path)
-            knows = knows or (is_same and offset > start)
+        start = max(files.held[0].base_offset, self._recorded.start_offset or 0)
+        takes_all = self._recorded.believes_snapshots(start, is_recorded=files.states.is_there)
+        believed = files.states.snapshots_in_folder(takes_all=takes_all)
+        for name in names:
+            if SNAPSHOT_NAME.fullmatch(name) is None or int(name[:20]) in believed:
+                continue
+            self._void.append(f"{files.directory}/{name}")
+            if int(name[:20]) in recorded:
+                self._rebuilds(f"{files.directory}/{name}", CHANGED, files.states.path)
+        end = files.end_offset
+        if self._recorded.was_clean and end in recorded and file_name(end, SNAPSHOT) not in names:
+            self._rebuilds(f"{files.directory}/{file_name(end, SNAPSHOT)}", "it is missing", files.states.path)
+        files.states.snapshots = believed
         self._look_for_producers(names)
 
     def _look_for_producers(self, names: Sequence[str]) -> None:
@@ -400,6 +410,8 @@ class LogLoader:
                 last = files.held[-1]
                 self._scanned[last], _ = last.scan(has_gaps=files.config.is_compacted)
             base = list(read if is_known else recorded)
+            if not read:
+                base += self._newer_epochs(recorded)
         else:
             is_known, base = bool(read), list(read)
             if self._contradicted(base) and self._is_in_order():
@@ -414,6 +426,14 @@ class LogLoader:
         self._writes_epochs = not is_known
         for segment, stretches in self._scanned.items():
             self._compare_epochs(segment, stretches)
+
+    def _newer_epochs(self, recorded: tuple[tuple[int, int], ...]) -> Iterator[tuple[int, int]]:
+        """The epochs that begin in the last segment after a crash: nothing is recorded of them yet."""
+        newest = max((epoch for epoch, _ in recorded), default=NONE)
+        for stretch in self._scanned.get(self._files.held[-1], []) if self._recovers else []:
+            if stretch.leader_epoch > newest:
+                newest = stretch.leader_epoch
+                yield newest, stretch.first_offset
 
     def _stretches(self) -> list[Stretch]:
         return [each for stretches in self._scanned.values() for each in stretches]

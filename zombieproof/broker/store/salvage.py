@@ -70,6 +70,7 @@ class Salvage:
         known: the record of the segments.
         lost: ranges of offsets, each as its first offset and the one after its last.
         end_offset: where the log continues.
+        snapshots: the checksums of the snapshots of producers that are believed.
     """
 
     disk: Disk
@@ -81,6 +82,7 @@ class Salvage:
     lost: list[tuple[int, int]] = field(default_factory=list)
     end_offset: int = 0
     start_offset: int = 0
+    snapshots: dict[int, int] = field(default_factory=dict)
 
     def apply(self, keep: Callable[[str], None], added: Batch | None = None) -> LogState:
         """Write the kept batches; `keep` copies a file that is about to be replaced or removed.
@@ -111,7 +113,8 @@ class Salvage:
         disk.sync_directory(self.directory)
         entries = {segment.base_offset: self._entry(segment, behind) for segment, behind in self._with_ends()}
         entries.pop(self.end_offset, None)
-        self._write_entries(sequence, FolderState(self.topic_id, self._number, sequence, entries))
+        state = FolderState(self.topic_id, self._number, sequence, entries, snapshots=self.snapshots)
+        self._write_entries(sequence, state)
         before = self.recorded.state or LogState(self.topic_id, 0, 0)
         return LogState(
             self.topic_id,
@@ -228,6 +231,8 @@ def plan(disk: Disk, directory: str, recorded: Recorded, topic_id: str, *, is_co
         found.lost.append((expected, recorded.synced_offset))
     found.lost = list(_merged(each for each in found.lost if each[1] > start))
     found.start_offset = max(start, bases[0]) if bases else found.end_offset
+    takes_all = recorded.believes_snapshots(found.start_offset, is_recorded=states.is_there)
+    found.snapshots = states.snapshots_in_folder(takes_all=takes_all)
     return found
 
 

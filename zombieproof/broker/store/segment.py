@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.known_logs import IN_REPAIR, UNKNOWN, SegmentState, checksum
-from zombieproof.broker.store.segment_indexes import INDEX, TIME_INDEX, SegmentIndexes
+from zombieproof.broker.store.segment_indexes import INDEX, NO_ENTRIES, TIME_INDEX, SegmentIndexes, WrittenIndexes
 from zombieproof.formats.batches import Batch, DataHeader, TransactionValue
 from zombieproof.formats.encoding import read_batch, view_batch
 from zombieproof.formats.faults import Undecodable
@@ -114,6 +114,11 @@ class Segment:
     def index_size(self) -> int:
         """The bytes of the larger one of its two indexes."""
         return self._indexes.size
+
+    @property
+    def written_indexes(self) -> WrittenIndexes:
+        """Its two indexes as they are on the disk."""
+        return self._indexes.written
 
     @property
     def max_timestamp_ms(self) -> int:
@@ -400,19 +405,22 @@ class Segment:
             self.first_timestamp_ms = header_at(data, 0).max_timestamp_ms
             self.first_checksum = checksum(data)
 
-    def scan(self, *, has_gaps: bool, known_below: int = 0) -> tuple[list[Stretch], str | None]:
+    def scan(
+        self, *, has_gaps: bool, known_below: int = 0, written: WrittenIndexes = NO_ENTRIES
+    ) -> tuple[list[Stretch], str | None]:
         """Know the segment by its batches alone, up to the first that is not sound; `highest` is what they name.
 
         Args:
             has_gaps: offsets may be missing, because the log is compacted.
-            known_below: below this offset the index is believed, where it fits; the batches are not looked at.
+            known_below: below this offset the indexes are believed, where they fit; the batches are not looked at.
+            written: the part of the indexes that is recorded.
 
         Returns:
             The stretches of one leader epoch that were looked at, and what is wrong behind the last (None: nothing).
         """
         self._forget()
         self.size = whole = self._disk.size(self.path(LOG)) if self.exists(LOG) else 0
-        start, expected = self._believed(known_below)
+        start, expected = self._believed(known_below, written)
         self.size = start
         found, fault = list[Stretch](), None
         try:
@@ -448,12 +456,12 @@ class Segment:
             self._note_first()
         return found, fault
 
-    def _believed(self, below: int) -> tuple[int, int]:
+    def _believed(self, below: int, written: WrittenIndexes) -> tuple[int, int]:
         """The byte and the offset of the last batch below an offset that the index has, if it is there; or the begin.
 
         What the index says of batches before that one is known then.
         """
-        last = self._indexes.read_below(below) if below > self.base_offset else None
+        last = self._indexes.read_below(below, written) if below > self.base_offset else None
         with suppress(Undecodable):
             found = None if last is None else next(self._batches(last.position), None)
             if last is not None and found is not None:

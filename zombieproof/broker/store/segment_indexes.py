@@ -2,8 +2,8 @@
 
 Theory of operation: an entry is made once in `interval_bytes`, as in Kafka. Both files are written whole, and synced,
 when the segment is sealed, closed, or has been recovered; in between what was added may be written behind that
-(`extend`), which no crash has to spare. So what a start after a crash finds is a begin of what was written, or does not
-ascend; and stays unbelieved then (`read_below`), or where the batch is not there that its last entry names.
+(`extend`), which no crash has to spare. A start after a crash believes the part that was recorded with a checksum
+(`read_below`), if the batch is there that its last entry names.
 Source: ``LogSegment.java``, ``OffsetIndex.java``, ``TimeIndex.java``.
 """
 
@@ -11,8 +11,12 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import islice
+from typing import NamedTuple
+
+import crc32c
 
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.known_logs import checksum
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.offset_indexes import (
     OFFSET_ENTRY,
@@ -29,11 +33,23 @@ from zombieproof.model.vocabulary import NONE
 INDEX, TIME_INDEX = ".index", ".timeindex"
 
 
+class WrittenIndexes(NamedTuple):
+    """The bytes of the offset index and of the time index, and their checksums."""
+
+    index_size: int = 0
+    index_checksum: int = 0
+    time_size: int = 0
+    time_checksum: int = 0
+
+
+NO_ENTRIES = WrittenIndexes()
+
+
 class SegmentIndexes:
     """The indexes of the segment that begins at `base_offset`; `path` gives the file of a suffix, sizes are in bytes.
 
-    `max_timestamp_ms`: no batch that was noted is later. `has_all_times`: each batch was noted, or the files were
-    written when the segment was sealed or closed; nothing protects times that were read after a crash.
+    `written`: the sizes and checksums of both files. `max_timestamp_ms`: no batch that was noted is later.
+    `has_all_times`: each batch was noted, or the files were written when the segment was sealed or closed.
     """
 
     def __init__(self, disk: Disk, path: Callable[[str], str], base_offset: int, interval_bytes: int) -> None:
@@ -46,6 +62,7 @@ class SegmentIndexes:
         self.max_timestamp_ms, self._max_timestamp_offset = NONE, self._base_offset
         self.has_all_times = True
         self._since_entry = self._offsets_written = self._times_written = 0
+        self.written = NO_ENTRIES
 
     @property
     def size(self) -> int:
@@ -86,7 +103,7 @@ class SegmentIndexes:
         for suffix in (INDEX, TIME_INDEX):
             if self._disk.exists(self._path(suffix)):
                 self._disk.truncate(self._path(suffix), 0)
-        self._offsets_written = self._times_written = 0
+        self._offsets_written, self._times_written, self.written = 0, 0, NO_ENTRIES
         self._write_on()
 
     def extend(self) -> None:
@@ -101,6 +118,9 @@ class SegmentIndexes:
         self._disk.write(self._path(INDEX), self._offsets_written * OFFSET_ENTRY.size, data)
         time_data = write_time_index(times, self._base_offset)
         self._disk.write(self._path(TIME_INDEX), self._times_written * TIME_ENTRY.size, time_data)
+        size, seal, time_size, time_seal = self.written
+        seal, time_seal = int(crc32c.crc32c(data, seal)), int(crc32c.crc32c(time_data, time_seal))
+        self.written = WrittenIndexes(size + len(data), seal, time_size + len(time_data), time_seal)
         self._offsets_written, self._times_written = len(self._offsets), len(self._times)
 
     def read(self) -> OffsetEntry | None:
@@ -110,13 +130,25 @@ class SegmentIndexes:
             Undecodable: one is not in order.
             OSError: one is missing.
         """
-        return self._know(*self._read_files())
+        disk, base = self._disk, self._base_offset
+        data, time_data = disk.read(self._path(INDEX)), disk.read(self._path(TIME_INDEX))
+        last = self._know(read_offset_index(data, base), read_time_index(time_data, base))
+        self.written = WrittenIndexes(len(data), checksum(data), len(time_data), checksum(time_data))
+        return last
 
-    def read_below(self, offset: int) -> OffsetEntry | None:
-        """Know what both files say of offsets below `offset`, and let the last entry be made again; None: nothing."""
+    def read_below(self, offset: int, written: WrittenIndexes) -> OffsetEntry | None:
+        """Know what both files say of offsets below `offset`, and let the last entry be made again; None: nothing.
+
+        Only the part that is recorded, `written`, is believed.
+        """
         self.forget()
+        disk, base = self._disk, self._base_offset
         try:
-            entries, times = self._read_files()
+            data = disk.read(self._path(INDEX), 0, written.index_size)
+            time_data = disk.read(self._path(TIME_INDEX), 0, written.time_size)
+            if (checksum(data), checksum(time_data)) != (written.index_checksum, written.time_checksum):
+                return None
+            entries, times = read_offset_index(data, base), read_time_index(time_data, base)
         except (Undecodable, OSError):
             return None
         entries = entries[: bisect_right(entries, offset - 1, key=lambda each: each.offset)]
@@ -126,11 +158,6 @@ class SegmentIndexes:
         self._know(entries, times[: bisect_right(times, last.offset, key=lambda each: each.offset)])
         self._since_entry = self._interval + 1
         return last
-
-    def _read_files(self) -> tuple[list[OffsetEntry], list[TimeEntry]]:
-        disk, base = self._disk, self._base_offset
-        entries = read_offset_index(disk.read(self._path(INDEX)), base)
-        return entries, read_time_index(disk.read(self._path(TIME_INDEX)), base)
 
     def _know(self, entries: list[OffsetEntry], times: list[TimeEntry]) -> OffsetEntry | None:
         self._offsets = array("q", (each.offset for each in entries))

@@ -25,7 +25,7 @@ from zombieproof.broker.store.leader_epochs import LeaderEpochs
 from zombieproof.broker.store.log_files import LogFiles
 from zombieproof.broker.store.log_loader import LogLoader, Recorded
 from zombieproof.broker.store.segment import LOG, Segment, highest_in
-from zombieproof.broker.store.segment_indexes import INDEX
+from zombieproof.broker.store.segment_indexes import INDEX, NO_ENTRIES, WrittenIndexes
 from zombieproof.formats.batches import Batch, DataHeader
 from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.faults import Undecodable
@@ -209,7 +209,24 @@ class SegmentLog(LogFiles):
             if entry is None or is_changed or UNKNOWN in entry[-3:]:
                 entry = segment.state(behind, self.highest)
             entries.append(entry)
-        self.names_changed |= self.states.write(entries, self.leader_epochs, self.states.snapshots())
+        self.names_changed |= self.states.write(entries, self.leader_epochs)
+
+    def record_snapshots(self) -> None:
+        """Enter the snapshots of producers into the folder's record; the log is on the disk up to their offsets.
+
+        Raises:
+            StorageFailure: the disk has failed.
+        """
+        if self.states.snapshots == self.states.state.snapshots:
+            return
+        with self.failing():
+            # Their names come first: no record names a file that a crash takes away.
+            self.disk.sync_directory(self.directory)
+            if self.states.is_there:
+                self.names_changed |= self.states.write(self.states.state.segments.values())
+            else:
+                self._record(sealed=len(self.held) - 1)
+        self._is_dirty(self)
 
     def _active(self, offset: int) -> Segment:
         segment = self.held[-1]
@@ -289,8 +306,13 @@ class SegmentLog(LogFiles):
         self.recovery_point = min(self.recovery_point, end_offset)
         with self.failing():
             self._withdraw(end_offset)
-            while self.held and self.held[-1].base_offset >= end_offset and len(self.held) > 1:
-                self.remove(self.held.pop())
+            dropped = [each for each in self.held[1:] if each.base_offset >= end_offset]
+            for segment in reversed(dropped):
+                self.remove(segment)
+            if dropped:
+                # Before the one in front of them is cut: nothing may follow a segment that is too short.
+                del self.held[-len(dropped) :]
+                self.disk.sync_directory(self.directory)
             if self.held and self.held[-1].size:
                 try:
                     self.held[-1].cut(end_offset)
@@ -310,6 +332,8 @@ class SegmentLog(LogFiles):
         """Nothing is recorded of batches that reach `end_offset`: they are dropped next."""
         kept = [each for each in self.states.state.segments.values() if each.next_offset <= end_offset]
         epochs = tuple(each for each in self.leader_epochs if each[1] < end_offset)
+        left = {offset: seal for offset, seal in self.states.snapshots.items() if offset <= end_offset}
+        self.states.snapshots = left
         if self.states.write(kept, epochs):
             self.disk.sync_directory(self.directory)
         self._keep_start()
@@ -329,10 +353,11 @@ class SegmentLog(LogFiles):
         self.flush()
 
     def raise_start(self, offset: int) -> None:
-        """Records below `offset` are not served any more; segments that are wholly below go.
+        """Records below `offset` are not served any more, not after a crash either; segments that are wholly below go.
 
         Raises:
             ValueError: `offset` is behind the end of the log.
+            StorageFailure: the disk has failed.
         """
         if offset > self.end_offset:
             raise ValueError(f"the log ends at {self.end_offset}; it cannot start at {offset}")
@@ -340,22 +365,12 @@ class SegmentLog(LogFiles):
             return
         self.start_offset = offset
         with self.failing():
-            if len(self.held) > 1 and self.held[1].base_offset <= offset:
-                self._keep_start()
+            self._keep_start()
             while len(self.held) > 1 and self.held[1].base_offset <= offset:
                 self.delete(self.held.pop(0))
             oldest = self.held[0].base_offset if self.held else offset
             self._aborted.forget_before(oldest)
         self._is_dirty(self)
-
-    def keep_start(self) -> None:
-        """What `start_offset` is is on the disk when this returns.
-
-        Raises:
-            StorageFailure: the disk has failed.
-        """
-        with self.failing():
-            self._keep_start()
 
     def compact(self, plan: Plan) -> Compacted:
         """A pass of the cleaner over the closed segments; see `compaction.compact`.
@@ -413,7 +428,13 @@ class SegmentLog(LogFiles):
         folder = self.states.state
         first = (self.held[-1].base_offset, self.held[-1].first_checksum) if self.held else (0, 0)
         offsets, size = (self.start_offset, self.recovery_point), self._synced_size()
-        return LogState(folder.topic_id, *offsets, *self.highest, *digest, *first, folder.sequence, size)
+        sizes = size, *self.written_indexes
+        return LogState(folder.topic_id, *offsets, *self.highest, *digest, *first, folder.sequence, *sizes)
+
+    @property
+    def written_indexes(self) -> WrittenIndexes:
+        """The two indexes of the last segment as they are on the disk."""
+        return self.held[-1].written_indexes if self.held else NO_ENTRIES
 
     def _synced_size(self) -> int:
         """The bytes of the last segment below the recovery point; 0: there are none, or they cannot be read."""

@@ -1,15 +1,16 @@
 """The ``segment-checkpoint`` of one log: what its folder says must be there.
 
 Theory of operation: a segment is entered when it is sealed, or when the log is closed in order. What is removed on
-purpose is struck off first, and only then removed: an entry without its segment is damage, at every moment.
+purpose is struck off first, and only then removed: an entry without its segment is damage, at every moment. A snapshot
+of producers is entered when it is on the disk, and the log is up to its offset; until then no start believes it.
 """
 
 from collections.abc import Iterable
 
-from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.disk import Disk, Kind
 from zombieproof.broker.store.known_logs import (
     SEGMENTS,
-    SNAPSHOT,
+    SNAPSHOT_NAME,
     FolderState,
     SegmentState,
     checksum,
@@ -27,12 +28,14 @@ class SegmentStates:
     """The entries of one log.
 
     `fault`: why the file could not be read; `is_there`: whether there is one that could. `other`: the topic id and the
-    number of the partition that the file is of, if the folder is that of another one.
+    number of the partition that the file is of, if the folder is that of another one. `snapshots`: the checksums of the
+    snapshots that the folder has now, which the next `write` enters.
     """
 
     def __init__(self, disk: Disk, directory: str) -> None:
         self._disk, self.directory = disk, directory
         self.state = FolderState()
+        self.snapshots: dict[int, int] = {}
         self.fault: str | None = None
         self.is_there = False
         self.other: tuple[str, int] | None = None
@@ -55,6 +58,7 @@ class SegmentStates:
         topic (empty: any).
         """
         self.state, self.fault, self.is_there, self.other = FolderState(), None, False, None
+        self.snapshots = {}
         if not self._disk.exists(self.path):
             self.fault = "it is missing" if sequence else None
             self.state.sequence = sequence
@@ -76,40 +80,30 @@ class SegmentStates:
             self.fault = "it is an older one"
             self.state.sequence = sequence
             return
-        self.state, self.is_there = found, True
+        self.state, self.is_there, self.snapshots = found, True, dict(found.snapshots)
 
-    def snapshots(self) -> dict[int, int]:
-        """The checksums of the snapshots that are in the folder."""
-        names = [name for name in self._disk.listed(self.directory) if name.endswith(SNAPSHOT)]
-        offsets = {int(name[:20]): name for name in names if name[:20].isdecimal()}
-        newest = max(self.state.snapshots, default=0)
-        return {
-            offset: self.state.snapshots[offset]
-            if offset in self.state.snapshots and offset < newest
-            else checksum(self._disk.read(f"{self.directory}/{name}"))
-            for offset, name in offsets.items()
-        }
+    def snapshots_in_folder(self, *, takes_all: bool) -> dict[int, int]:
+        """The checksums of the snapshots in the folder that are as recorded; `takes_all`: or are not recorded."""
+        kinds = self._disk.kinds(self.directory)
+        names = [name for name, kind in kinds.items() if kind is Kind.FILE and SNAPSHOT_NAME.fullmatch(name)]
+        found = {int(name[:20]): checksum(self._disk.read(f"{self.directory}/{name}")) for name in names}
+        recorded = self.state.snapshots
+        return {at: seal for at, seal in found.items() if recorded.get(at, seal if takes_all else None) == seal}
 
-    def write(
-        self,
-        entries: Iterable[SegmentState],
-        leader_epochs: Epochs | None = None,
-        snapshots: dict[int, int] | None = None,
-    ) -> bool:
-        """Replace the entries, and leader epochs and snapshots if they are given; False: nothing has changed.
+    def write(self, entries: Iterable[SegmentState], leader_epochs: Epochs | None = None) -> bool:
+        """Replace the entries, and leader epochs if they are given; False: nothing has changed.
 
         The file is on the disk once its folder is synced.
         """
         known = self.state
         epochs = known.leader_epochs if leader_epochs is None else leader_epochs
-        seals = known.snapshots if snapshots is None else snapshots
         segments = {each.base_offset: each for each in entries}
-        changed = FolderState(known.topic_id, known.number, known.sequence, segments, epochs, seals)
+        changed = FolderState(known.topic_id, known.number, known.sequence, segments, epochs, dict(self.snapshots))
         if changed == known and self.is_there:
             return False
         changed.sequence += 1
-        self.state, self.is_there, self.fault = changed, True, None
         replace_file(self._disk, self.path, write_folder_state(changed))
+        self.state, self.is_there, self.fault = changed, True, None
         return True
 
     def strike_off(self, first: int, end: int, replaced_by: SegmentState | None = None) -> None:

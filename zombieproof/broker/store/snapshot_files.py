@@ -1,22 +1,19 @@
 """Snapshots of producer state as files in a partition's folder: ``<offset>.snapshot``."""
 
-from collections.abc import Callable
-
-from zombieproof.broker.partition.log import StorageFailure
-from zombieproof.broker.store.disk import Disk
-from zombieproof.broker.store.known_logs import SNAPSHOT
+from zombieproof.broker.store.known_logs import SNAPSHOT, checksum
 from zombieproof.broker.store.segment import file_name
+from zombieproof.broker.store.segment_log import SegmentLog
 
 
 class SnapshotFiles:
     """The snapshots of one partition; a store of `partition.snapshots`.
 
     Args:
-        fail: closes the log beside them when the disk fails.
+        log: the log of the partition. It is closed when the disk fails, and its record says which snapshots count.
     """
 
-    def __init__(self, disk: Disk, directory: str, fail: Callable[[OSError], StorageFailure]) -> None:
-        self._disk, self._directory, self._fail = disk, directory, fail
+    def __init__(self, log: SegmentLog) -> None:
+        self._log, self._disk, self._directory, self._fail = log, log.disk, log.directory, log.fail
 
     def offsets(self) -> tuple[int, ...]:
         """The offsets for which there is a snapshot, ascending."""
@@ -25,6 +22,8 @@ class SnapshotFiles:
 
     def write(self, offset: int, data: bytes) -> None:
         """Keep `data` for `offset`: on the disk when this returns, but for the name, which comes with the next sync.
+
+        No start believes it before it is recorded: when the log rolls or is closed, or by `record`.
 
         Raises:
             StorageFailure: the disk has failed.
@@ -37,6 +36,16 @@ class SnapshotFiles:
             self._disk.sync(path)
         except OSError as error:
             raise self._fail(error) from error
+        self._log.states.snapshots[offset] = checksum(data)
+        self._log.names_changed = True
+
+    def record(self) -> None:
+        """Let the next start believe the snapshots that were written.
+
+        Raises:
+            StorageFailure: the disk has failed.
+        """
+        self._log.record_snapshots()
 
     def read(self, offset: int) -> bytes | None:
         """What is kept for `offset`, or None."""
@@ -47,6 +56,7 @@ class SnapshotFiles:
 
     def delete(self, offset: int) -> bool:
         """Remove the file; False if there was none."""
+        self._log.states.snapshots.pop(offset, None)
         if not self._disk.exists(self._path(offset)):
             return False
         try:
