@@ -88,6 +88,7 @@ LOSSES: dict[str, Change] = {
 }
 
 
+@pytest.mark.sample("values")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_log_that_loses_what_a_batch_says_is_noticed(
     loss: str, sample: list[dict[str, Any]], play_from_bytes: Any

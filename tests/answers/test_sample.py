@@ -78,7 +78,7 @@ def tampered(sequence: Json, step: int, choice: int) -> Json:
     return copy
 
 
-@pytest.mark.sample("2")
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", range(3))
 def test_one_tampered_value_anywhere_is_the_difference(sample: list[Json], play_json: Any, turn: int) -> None:
     for number, sequence in enumerate(sample):

@@ -197,6 +197,7 @@ def test_whatever_asks_the_protocol_in_a_driver_is_on_the_page(repository_root: 
     assert unlisted(found_in(repository_root / "zombieproof"), listed_in(page, "Asked")) == []
 
 
+@pytest.mark.slow
 def test_what_the_page_says_is_asked_still_is(repository_root: Path) -> None:
     page = (repository_root / PAGE).read_text()
     assert idle(found_in(repository_root / "zombieproof"), listed_in(page, "Asked")) == []

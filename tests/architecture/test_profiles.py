@@ -22,6 +22,9 @@ def test_drawn(which): pass
 @pytest.mark.long("much")
 @pytest.mark.parametrize("which", ["little", "much"])
 def test_listed(which): pass
+@pytest.mark.share(2)
+@pytest.mark.parametrize("which", ["first", "second"])
+def test_shared(which): pass
 @pytest.mark.spark
 def test_sparking(): pass
 @pytest.mark.spark
@@ -38,6 +41,8 @@ NAMES = (
     "drawn[two]",
     "listed[little]",
     "listed[much]",
+    "shared[first]",
+    "shared[second]",
     "sparking",
     "sparking_long",
 )
@@ -67,12 +72,12 @@ def ran(tests: Path, profile: str | None, *arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("profile", "arguments", "names"),
     [
-        (None, (), {"short", "drawn[one]", "listed[little]"}),
-        ("quick", (), {"short", "drawn[one]", "listed[little]"}),
-        ("ci", (), {"short", "slow", "drawn[one]", "drawn[two]", "listed[little]"}),
-        ("deep", (), {"short", "slow", "deep", "drawn[one]", "drawn[two]", "listed[little]", "listed[much]"}),
+        (None, (), {"short", "drawn[one]", "listed[little]", "shared[first]"}),
+        ("quick", (), {"short", "drawn[one]", "listed[little]", "shared[first]"}),
+        ("ci", (), {"short", "slow", "drawn[one]", "drawn[two]", "listed[little]", "shared[first]"}),
+        ("deep", (), set(NAMES) - {"sparking", "sparking_long"}),
         ("quick", ("-m", "slow"), {"slow", "drawn[two]"}),
-        ("ci", ("-m", "deep"), {"deep", "listed[much]"}),
+        ("ci", ("-m", "deep"), {"deep", "listed[much]", "shared[second]"}),
         ("quick", ("-m", "spark"), {"sparking"}),
         ("ci", ("-m", "spark"), {"sparking", "sparking_long"}),
     ],
@@ -84,6 +89,7 @@ def test_a_profile_leaves_out_what_is_longer(
     assert (code, {name for name in NAMES if f"test_{name} PASSED" in out}) == (0, names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mark", "word", "test"), [("sample", "one", "drawn"), ("long", "much", "listed")])
 def test_a_sample_of_nothing_is_refused_where_all_recordings_are(
     tests: Path, mark: str, word: str, test: str, tmp_path: Path
@@ -97,6 +103,16 @@ def test_a_sample_of_nothing_is_refused_where_all_recordings_are(
     assert code == 4
     assert f"@pytest.mark.{mark} names no test of its own" in out
     assert f"test_{test}: three" in out
+
+
+@pytest.mark.slow
+def test_a_share_of_nothing_is_refused_where_all_recordings_are(tests: Path, tmp_path: Path) -> None:
+    made = tests / "test_made.py"
+    made.write_text(made.read_text().replace('["first", "second"]', '["second"]'))
+    (tmp_path / "shared").mkdir()
+    code, out = ran(tests, "quick")
+    assert code == 4
+    assert "@pytest.mark.share leaves nothing to CI: test_made.py::test_shared" in out
 
 
 @pytest.mark.slow

@@ -41,6 +41,7 @@ GENERATED = {
     "docs/results.md": "zombieproof verify --write-results",
     "docs/rules.md": "zombieproof verify --write-results",
     "docs/spark-connector.md": "make spark-connector",
+    "docs/spark-plans.md": "make spark-plans",
     "docs/spark-crashes.md": "python -m tests.spark.kills --write",
     "docs/speed.md": "python benchmarks/wire.py --write docs/speed.md",
 }

@@ -129,7 +129,7 @@ def test_where_something_tells_them_apart_nothing_is_declared(name: str, bounds:
     assert scenario.model(own).sorts(scenario.setup(scenario.own_rules(), own)) == ()
 
 
-@pytest.mark.parametrize("bounds", [{"shuffled": 1}, {"partitions": 1}, {"sink": 4}])
+@pytest.mark.parametrize("bounds", [{"shuffled": 1}, {"partitions": 1}, {"sink": 4}, {"reads": 1}])
 def test_partitions_are_not_alike_whose_tasks_do_not_commit_by_themselves(bounds: Mapping[str, int]) -> None:
     scenario = SCENARIOS["spark_partition_sink"]
     own = scenario.own_bounds(bounds)

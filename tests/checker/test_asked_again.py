@@ -56,6 +56,7 @@ def until_timed_out(setup: Setup) -> State:
     return take(state, setup, (Action.GIVE_UP, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["commit_asked_again", "version_1_asked_again"])
 def test_an_end_that_took_effect_is_asked_for_again_and_refused_for_a_while(name: str) -> None:
     """Its answer was lost: it runs into its own markers, or meets a broker that coordinates nothing any more."""

@@ -194,6 +194,7 @@ def test_processes_at_once_take_the_sum_and_the_time_of_the_last() -> None:
     assert [each["of shipped:"] for each in cells] == ["1.00", "0.80"]
 
 
+@pytest.mark.slow
 def test_a_profile_finds_the_same_graph_and_leaves_no_second_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert engine_profile.main(["two_phase_commit", "1", "n=5"]) == 0
     said = capsys.readouterr().out

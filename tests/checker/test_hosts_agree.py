@@ -308,6 +308,7 @@ def difference(
 SEEDS = st.integers(0, 2**32 - 1)
 
 
+@pytest.mark.share(3)
 @pytest.mark.sample("verification.", "sync_group.")
 @pytest.mark.parametrize("function", SUBJECTS, ids=name_of)
 def test_compiled_and_interpreted_agree(function: Callable[..., Any]) -> None:
@@ -360,6 +361,7 @@ def a_marker_that_keeps_the_first_offset(entry: ProducerEntry, marker: Request, 
     return ended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [(an_end_that_forgets_the_last_epoch, decide_end_txn), (a_marker_that_keeps_the_first_offset, evolve_marker)],

@@ -335,6 +335,7 @@ OTHERWISE: dict[Row, tuple[Scenario, dict[str, int]]] = {
 """The rows that no scenario takes as it is, and with which reading, or within which bounds, one does."""
 
 
+@pytest.mark.slow
 def test_every_row_is_taken_by_some_scenario_as_it_is_or_otherwise() -> None:
     there_are = {(name, row.state.name, row.event.name) for name, machine in MACHINES.items() for row in machine.rows}
     taken = {row for scenario in PROPOSAL_SCENARIOS for row in rows_of(checked(scenario.name).result)}
@@ -398,6 +399,7 @@ def test_compiled_and_interpreted_agree_along_random_walks(scenario: Scenario) -
     walk_of_both(scenario, scenario.name, 40, **{name: random.randint(0, 1) for name in READINGS})
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", PROPOSAL_SCENARIOS, ids=lambda scenario: scenario.name)
 def test_compiled_and_interpreted_agree_along_many_random_walks(scenario: Scenario) -> None:

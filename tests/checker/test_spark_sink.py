@@ -17,8 +17,10 @@ from zombieproof.checker.spark_sink.scenarios import (
     SPARK_IDENTITY_SINK,
     SPARK_NAIVE_SINK,
     SPARK_PARTITION_SINK,
+    SPARK_REFUSED_PLANS,
     SPARK_TASK_ATTEMPTS,
     SPARK_TWO_PHASE_SINK,
+    SPARK_TWO_QUERIES,
 )
 from zombieproof.checker.spark_sink.state import Setup
 from zombieproof.model.rules import Rules
@@ -33,6 +35,14 @@ SMALL = {
     "spark_identity_sink": {"partitions": 1, "records": 1, "batch_records": 1, "second_drivers": 0, "raised": 0},
     "spark_naive_sink": {"records": 1},
     "spark_two_phase_sink": {"records": 1, "crashes": 1},
+    "spark_refused_plans": {"checks_plan": 0, "records": 1},
+    "spark_branches": {"second_drivers": 0, "lost": 0, "lost_checkpoints": 0, "crashes": 0},
+    "spark_any_plan": {"records": 2, "second_drivers": 0, "lost": 0, "old_checkpoints": 0},
+    "spark_two_queries": {"records": 1, "crashes": 0, "lost": 0, "timeouts": 0, "lost_checkpoints": 0},
+    "spark_two_writes": {"records": 1, "batch_records": 1, "second_drivers": 0, "timeouts": 0},
+    "spark_expired_positions": {"partitions": 1, "records": 1, "batch_records": 1, "second_drivers": 0},
+    "spark_recreated_topic": {"partitions": 1, "records": 1, "batch_records": 1, "second_drivers": 0},
+    "spark_two_modes": {"records": 1, "orphans": 0, "crashes": 0, "lost": 0, "timeouts": 0},
 }
 
 
@@ -43,7 +53,7 @@ def smaller(scenario: Scenario) -> object:
 LARGER = {"spark_task_attempts", "spark_two_drivers", "spark_identity_sink", "spark_partition_sink"}
 
 
-@pytest.mark.sample("spark_naive_sink", "spark_two_phase_sink")
+@pytest.mark.sample("spark_naive_sink", "spark_two_phase_sink", "spark_any_plan")
 @pytest.mark.parametrize(
     "scenario",
     [
@@ -52,11 +62,49 @@ LARGER = {"spark_task_attempts", "spark_two_drivers", "spark_identity_sink", "sp
     ],
 )
 def test_compiled_and_interpreted_reach_the_same_states(scenario: Scenario) -> None:
+    kept = () if scenario is SPARK_REFUSED_PLANS else scenario.always
     exact = agree_everywhere(SPARK_SINK, smaller(scenario))
-    result = explore(SPARK_SINK, smaller(scenario), promises=scenario.always)
+    result = explore(SPARK_SINK, smaller(scenario), promises=kept)
     assert (exact.distinct, exact.generated) == (result.distinct, result.generated)
     assert exact.distinct > 20
-    assert not exact.broken.intersection(scenario.always)
+    assert not exact.broken.intersection(kept)
+
+
+PLANS = [({**mutant.bounds, "checks_plan": 1}, mutant.name) for mutant in SPARK_REFUSED_PLANS.mutants]
+
+
+@pytest.mark.parametrize("bounds", [bounds for bounds, _ in PLANS], ids=[name for _, name in PLANS])
+def test_a_plan_that_would_lose_rows_is_refused_at_the_start(bounds: dict[str, int]) -> None:
+    checked = check(SPARK_REFUSED_PLANS, Request(bounds=bounds))
+    assert (checked.result.verdict, checked.result.distinct) == ("holds", 2)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "breaks"),
+    [
+        ({}, None),
+        ({"compares_writes": 0}, "what_is_done_is_in_the_output"),
+        ({"checks_group": 0}, "what_is_done_is_in_the_output"),
+    ],
+)
+def test_two_queries_in_one_group_do_the_same_in_mode_partition(bounds: dict[str, int], breaks: str | None) -> None:
+    few = {"sink": 2, "lost": 0, "timeouts": 0, "lost_checkpoints": 0}
+    violated = check(SPARK_TWO_QUERIES, Request(bounds={**few, **bounds})).result.violated
+    assert (violated.promise if violated else None) == breaks
+
+
+@pytest.mark.parametrize(
+    ("bounds", "says"),
+    [
+        ({"reads": 1, "sink": 4}, "reads=1 are two reads; give sink=1 or sink=2, and partitions=2"),
+        ({"reads": 1, "partitions": 1}, "reads=1 are two reads; give sink=1 or sink=2, and partitions=2"),
+        ({"reads": 4, "key": 3}, "reads=4 are two writes that share positions; give key=1"),
+        ({"reads": 3, "sink": 2}, "reads=3 are two writes by a driver; give sink=1"),
+    ],
+)
+def test_reads_that_a_sink_does_not_have_are_refused(bounds: dict[str, int], says: str) -> None:
+    with pytest.raises(UnknownBound, match=says):
+        check(SPARK_TWO_QUERIES, Request(bounds=bounds))
 
 
 COUNTED = (SPARK_BATCH_SINK, SPARK_PARTITION_SINK, SPARK_TASK_ATTEMPTS, SPARK_NAIVE_SINK, SPARK_TWO_PHASE_SINK)
@@ -134,7 +182,8 @@ def test_every_state_of_a_delivery_is_left_somewhere() -> None:
             for machine, state, _ in zip(*result.coverage.nonzero(), strict=True)
             if machine == MachineIndex.DELIVERY
         }
-    assert taken == {state.name for state in DeliveryState if state < DeliveryState.DELIVERED}
+    left = {state.name for state in DeliveryState if state < DeliveryState.DELIVERED}
+    assert taken == left
 
 
 @pytest.mark.parametrize(

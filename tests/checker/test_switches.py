@@ -53,6 +53,7 @@ def test_what_is_said_is_said_of_switches_and_scenarios_that_exist() -> None:
     assert {counted.scenario for counted in COUNTED.values()} <= set(SCENARIOS)
 
 
+@pytest.mark.share(2)
 @pytest.mark.sample(
     "cleaner_stops_at_stable",
     "stable_waits_for_marker",

@@ -1,5 +1,7 @@
 """What a delivery decides: every state with every reply, positions at their edges, identities of other queries."""
 
+import itertools
+
 import pytest
 
 from zombieproof.model.spark_sink.delivering import (
@@ -8,15 +10,20 @@ from zombieproof.model.spark_sink.delivering import (
     find_by_identity,
     find_by_positions,
     first_to_send,
+    is_fenced,
+    is_of_another_write,
+    is_progress_lost,
+    is_to_be_claimed,
 )
 from zombieproof.model.spark_sink.placing import decide_place, past_of_batch
+from zombieproof.model.spark_sink.planning import is_exact_for
 from zombieproof.model.spark_sink.vocabulary import DeliveryEvent as E
 from zombieproof.model.spark_sink.vocabulary import DeliveryState as S
-from zombieproof.model.spark_sink.vocabulary import Found, Purpose, ReaderEvent, Reply
+from zombieproof.model.spark_sink.vocabulary import Found, Purpose, ReaderEvent, Reply, Trait
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.delivery import DELIVERY
 
-WAITING = (S.FENCING, S.LOOKING_UP, S.SENDING_ROWS, S.SENDING_OFFSETS, S.COMMITTING, S.ABORTING)
+WAITING = (S.FENCING, S.LOOKING_UP, S.CLAIMING, S.SENDING_ROWS, S.SENDING_OFFSETS, S.COMMITTING, S.ABORTING)
 
 
 @pytest.mark.parametrize(
@@ -32,31 +39,73 @@ def test_an_empty_range_has_nothing_to_send() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "left", "found"),
+    ("rows", "left", "others", "found"),
     [
-        (3, 3, Found.NONE_DELIVERED),
-        (3, 2, Found.SOME_DELIVERED),
-        (3, 0, Found.ALL_DELIVERED),
-        (0, 0, Found.NONE_DELIVERED),
+        (3, 3, 0, Found.NONE_DELIVERED),
+        (3, 2, 0, Found.SOME_DELIVERED),
+        (3, 0, 0, Found.ALL_DELIVERED),
+        (0, 0, 0, Found.NONE_DELIVERED),
+        (3, 0, 1, Found.NOT_COMPARABLE),
+        (3, 3, 2, Found.NOT_COMPARABLE),
     ],
 )
-def test_what_is_left_tells_what_was_delivered(rows: int, left: int, found: Found) -> None:
-    assert find_by_positions(rows, left) == found
+def test_what_is_left_tells_what_was_delivered(rows: int, left: int, others: int, found: Found) -> None:
+    assert find_by_positions(rows, left, others) == found
 
 
 @pytest.mark.parametrize(
-    ("found_query", "found_batch", "found"),
+    ("trait", "in_mode_batch", "in_mode_partition"),
     [
-        (NONE, NONE, Found.NONE_DELIVERED),
-        (7, 2, Found.NONE_DELIVERED),
-        (7, 3, Found.ALL_DELIVERED),
-        (7, 4, Found.ALL_DELIVERED),
-        (6, 2, Found.NOT_COMPARABLE),
-        (6, 3, Found.NOT_COMPARABLE),
+        (Trait.STATEFUL, False, False),
+        (Trait.MOVING, True, False),
+        (Trait.CUT, True, False),
+        (Trait.BRANCHES, True, False),
+        (Trait.LOADS, False, False),
     ],
 )
-def test_batches_are_compared_within_one_query(found_query: int, found_batch: int, found: Found) -> None:
-    assert find_by_identity(7, 3, found_query, found_batch) == found
+def test_a_plan_is_exact_by_batch_or_by_positions_that_its_rows_do_not_share(
+    trait: Trait, in_mode_batch: bool, in_mode_partition: bool
+) -> None:
+    assert is_exact_for(trait, by_batch=False, by_task=False) is in_mode_batch
+    assert is_exact_for(trait, by_batch=False, by_task=True) is in_mode_partition
+    assert is_exact_for(trait, by_batch=True, by_task=False)
+
+
+@pytest.mark.parametrize(
+    ("is_same_query", "is_same_sink", "found_batch", "is_another"),
+    [
+        (True, True, 3, False),
+        (True, True, 9, False),
+        (False, True, 3, False),  # the checkpoint was lost
+        (True, False, 2, False),  # the plan has changed
+        (True, False, 3, True),  # a second sink in the same batch
+        (True, False, 9, True),
+        (False, False, 2, True),
+        (False, False, 9, True),
+    ],
+)
+def test_a_write_keeps_the_id_of_its_query_or_the_name_of_its_sink(
+    is_same_query: bool, is_same_sink: bool, found_batch: int, is_another: bool
+) -> None:
+    assert is_of_another_write(is_same_query, is_same_sink, 3, found_batch) is is_another
+
+
+@pytest.mark.parametrize(
+    ("found_query", "found_batch", "has_same_rows", "found"),
+    [
+        (NONE, NONE, True, Found.NONE_DELIVERED),
+        (7, 2, False, Found.NONE_DELIVERED),
+        (7, 3, True, Found.ALL_DELIVERED),
+        (7, 3, False, Found.NOT_COMPARABLE),  # an older checkpoint, and another size of batches
+        (7, 4, True, Found.NOT_COMPARABLE),  # an older checkpoint
+        (6, 2, True, Found.NOT_COMPARABLE),
+        (6, 3, True, Found.NOT_COMPARABLE),
+    ],
+)
+def test_batches_are_compared_within_one_query(
+    found_query: int, found_batch: int, has_same_rows: bool, found: Found
+) -> None:
+    assert find_by_identity(7, 3, found_query, found_batch, has_same_rows) == found
 
 
 @pytest.mark.parametrize(
@@ -66,6 +115,7 @@ def test_batches_are_compared_within_one_query(found_query: int, found_batch: in
         (Found.SOME_DELIVERED, E.OPEN, E.MISS),
         (Found.ALL_DELIVERED, E.FIND, E.FIND),
         (Found.NOT_COMPARABLE, E.REFUSE, E.REFUSE),
+        (Found.UNCLAIMED, E.CLAIM, E.REFUSE),
     ],
 )
 def test_a_resolution_never_opens_a_transaction(found: Found, delivers: E, resolves: E) -> None:
@@ -73,9 +123,29 @@ def test_a_resolution_never_opens_a_transaction(found: Found, delivers: E, resol
     assert decide_found(Purpose.RESOLVE, found) == resolves
 
 
+def test_progress_is_lost_if_a_later_batch_finds_neither_position_nor_topic() -> None:
+    cases = list(itertools.product((False, True), repeat=3))
+    assert [case for case in cases if is_progress_lost(*case)] == [(True, False, False)]
+
+
+@pytest.mark.parametrize(
+    ("is_own", "is_in_group", "unfenced", "is_needed"),
+    [(True, True, 0, False), (False, True, 0, True), (True, False, 0, True), (True, True, 1, True)],
+)
+def test_a_mode_claims_what_is_not_its_own_or_not_seen_by_others_or_not_fenced(
+    is_own: bool, is_in_group: bool, unfenced: int, is_needed: bool
+) -> None:
+    assert is_to_be_claimed(is_own, is_in_group, unfenced) is is_needed
+
+
+def test_only_a_fence_of_the_same_claim_counts() -> None:
+    assert [is_fenced(generation, 3) for generation in (0, 2, 3, 4)] == [False, False, True, False]
+
+
 REPLIES = {
     S.FENCING: (E.FENCE_OTHERS, E.ASK_AGAIN, E.BE_FENCED, E.FAIL, E.FAIL, E.FAIL),
     S.LOOKING_UP: (None, E.ASK_AGAIN, E.BE_FENCED, E.FAIL, E.FAIL, E.FAIL),
+    S.CLAIMING: (E.END_CLAIM, E.ASK_AGAIN, E.BE_FENCED, E.FAIL, E.FAIL, E.FAIL),
     S.SENDING_ROWS: (E.SEND_ROWS, E.ABORT, E.BE_FENCED, E.ABORT, E.FAIL, E.ABORT),
     S.SENDING_OFFSETS: (E.SEND_OFFSETS, E.ABORT, E.BE_FENCED, E.ABORT, E.FAIL, E.ABORT),
     S.COMMITTING: (E.COMMIT, E.ASK_AGAIN, E.BE_FENCED, E.ABORT, E.FAIL, E.GIVE_UP),

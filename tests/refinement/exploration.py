@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from zombieproof.bridge.beginning import first_twin
 from zombieproof.bridge.steps import may_try, step
@@ -189,24 +190,29 @@ def _explore_live(
     return found
 
 
-def walked(setup: Setup, seed: int, *, without: frozenset[Action] = NO_ACTS) -> int:
-    """A random walk until nothing can be done any more: every step from every state on the way is compared.
+class Walk(NamedTuple):
+    """How many steps a walk has, and the kinds of all steps that were compared on it."""
 
-    Returns:
-        How many steps the walk has.
+    steps: int
+    kinds: frozenset[Action]
+
+
+def walked(setup: Setup, seed: int, *, without: frozenset[Action] = NO_ACTS) -> Walk:
+    """A random walk until nothing can be done any more: every step from every state on the way is compared.
 
     Raises:
         Differs: as `refined`.
     """
     chance, twin = random.Random(seed), first_twin(setup)
-    way: tuple[int, ...] = ()
+    way, kinds = tuple[int, ...](), set[Action]()
     while True:
         expected, following = _Expected(twin.state, way, setup, without), []
         for action, after in live_steps(twin, without):
             expected.take(action, pack(after.state))
             following.append((action, after))
+            kinds.add(Action(ACTIONS[action][0]))
         expected.end()
         if not following:
-            return len(way)
+            return Walk(len(way), frozenset(kinds))
         action, twin = chance.choice(following)
         way = (*way, action)

@@ -29,12 +29,11 @@ from zombieproof.checker.transactions.vocabulary import Kind, Op
 from zombieproof.model.rules import PRESETS, with_switches
 from zombieproof.statemachines.kernel import IllegalTransition
 
-QUICK = 200
-"""Up to so many states a scope is part of `make test`."""
-MANY = 250
-"""From so many states on it is left to `make deep`; CI takes random walks through it (below)."""
-ALSO_IN_CI = {"coordinator_failover", "forgotten", "late_blocks", "leaderless"}
-"""Some kinds of action are taken in none that is smaller."""
+MANY = 200
+"""Scopes with more states are left to `make deep`; CI takes random walks through them (below)."""
+ALSO_IN_CI = {"crash", "late_blocks"}
+ON_WALKS = ("consume_transform_produce", "coordinator_failover", "forgotten", "leaderless", "readers")
+"""Some kinds of action are taken in no smaller one: CI explores the first, and takes walks through the others."""
 
 
 def is_deep(scope: Scope) -> bool:
@@ -44,7 +43,7 @@ def is_deep(scope: Scope) -> bool:
 
 def as_long_as(scope: Scope) -> list[pytest.MarkDecorator]:
     """The marks of a scope."""
-    slow = [pytest.mark.slow] if scope.scenario.distinct > QUICK else []
+    slow = [pytest.mark.slow] if scope.scenario.name in ALSO_IN_CI else []
     return [pytest.mark.deep] if is_deep(scope) else slow
 
 
@@ -168,9 +167,11 @@ def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
 
 
 @pytest.mark.slow
-def test_every_kind_of_action_is_taken_in_some_scope() -> None:
+def test_every_kind_of_action_is_taken_in_a_scope_or_on_a_walk_in_ci() -> None:
     """By the checker, which takes as many of each kind as the live system: that is the test above."""
     taken = {kind for scope in SCOPES if not is_deep(scope) for kind in reachable(scope.setup).kinds}
+    for name in ON_WALKS:
+        taken |= set[Action]().union(*(walked(BY_NAME[name].setup, seed).kinds for seed in range(WALKS)))
     assert taken == set(Action) - set(commands.NO_LEVER)
 
 
@@ -196,18 +197,20 @@ def test_the_live_system_reaches_the_pinned_number_of_states_of_a_scenario(scena
     assert len(refined(_setup(scenario, scenario.rules)).states) == scenario.distinct
 
 
+@pytest.mark.share(2)
 @pytest.mark.sample("two_transactions", "coordinator_failover")
 @pytest.mark.parametrize("scenario", WALKED, ids=lambda scenario: scenario.name)
 def test_the_live_system_takes_the_checkers_steps_on_random_walks(scenario: Scenario) -> None:
     for seed in range(WALKS):
-        assert walked(_setup(scenario, scenario.rules), seed) > 0
+        assert walked(_setup(scenario, scenario.rules), seed).steps > 0
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", [scope for scope in SCOPES if is_deep(scope)], ids=lambda scope: scope.scenario.name)
 def test_the_live_system_takes_the_checkers_steps_on_random_walks_through_what_is_deep(scope: Scope) -> None:
     for seed in range(5 * WALKS):
-        assert walked(scope.setup, seed) > 0
+        assert walked(scope.setup, seed).steps > 0
 
 
 @pytest.mark.parametrize(("name", "why"), NOT_WALKED.items())
@@ -221,7 +224,7 @@ def test_scenarios_that_a_twin_has_no_levers_for_are_refused(name: str, why: str
 @pytest.mark.parametrize("name", ["zombie_takeover", "coordinator_failover"])
 @pytest.mark.parametrize("rules", PRESETS)
 def test_the_live_system_takes_the_checkers_steps_under_the_rules_of_every_release(rules: str, name: str) -> None:
-    assert walked(_setup(SCENARIOS[name], rules), 0) > 0
+    assert walked(_setup(SCENARIOS[name], rules), 0).steps > 0
 
 
 def _setup(scenario: Scenario, rules: str) -> Setup:
@@ -230,6 +233,7 @@ def _setup(scenario: Scenario, rules: str) -> Setup:
     return setup
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", ["newest", "4.0", "3.9", "2.5"])
 def test_copies_that_are_refused_for_good_may_stay_in_flight(rules: str) -> None:
@@ -240,6 +244,7 @@ def test_copies_that_are_refused_for_good_may_stay_in_flight(rules: str) -> None
     assert len(live.states) > len(reachable(drops).states)
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", ["newest", "4.0", "3.9", "2.5"])
 def test_what_the_normal_form_drops_would_have_changed_nothing(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,6 +268,7 @@ def test_what_the_normal_form_drops_would_have_changed_nothing(rules: str, monke
 # ---------------------------------------------------------------- what it would see
 
 
+@pytest.mark.share(2)
 @pytest.mark.sample("duplicate_check", "stable_bound")
 @pytest.mark.parametrize(("name", "switch"), MUTANTS)
 def test_a_live_system_without_a_rule_is_found_out(name: str, switch: str) -> None:
@@ -271,7 +277,8 @@ def test_a_live_system_without_a_rule_is_found_out(name: str, switch: str) -> No
         refined(scope.setup, with_switches(scope.setup.rules, off=(switch,)))
 
 
-@pytest.mark.sample("crash")
+@pytest.mark.share(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

@@ -247,6 +247,7 @@ def walk(name: str, seed: int, steps: int) -> Iterator[tuple[int, str, tuple[str
         yield action, TRANSACTIONS.describe(before, action, setup), consequences(before, state, setup, action, trail)
 
 
+@pytest.mark.share(3)
 @pytest.mark.sample(
     "forgotten_id",
     "two_idempotent_producers",

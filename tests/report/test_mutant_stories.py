@@ -11,6 +11,8 @@ from zombieproof.report.check_text import show_violation
 from zombieproof.report.runs import Run, run_of
 from zombieproof.report.screen import Screen
 
+pytestmark = pytest.mark.slow  # the fixture `stories` finds all of them first
+
 DECIDED_TWICE = "A.1 is decided to abort, and outside it is decided to commit it"
 DEAD = "A is dead: a fatal error, it sends nothing any more"
 BEHIND_ITS_SUCCESSOR = (
@@ -541,6 +543,75 @@ WHY = {
             "driver A writes batch 1 into the commit log, although p0@1 and p1@1 are not in the output"
         ),
     },
+    "spark_refused_plans": {
+        "branches_in_mode_partition": (
+            "driver A writes batch 1 into the commit log, although branch1@0 is not in the output"
+        ),
+        "loads_of_one_topic": "driver A writes batch 2 into the commit log, although load0@1 is not in the output",
+        "rows_of_an_earlier_batch": (
+            "driver A writes batch 2 into the commit log, although p0@0 and p1@0 are not in the output"
+        ),
+    },
+    "spark_branches": {
+        "look_up_before_fencing": (
+            "driver B commits the transaction of the query with branch0@0 and branch1@0, "
+            "although branch0@0 and branch1@0 are in the output"
+        ),
+        "deliver_without_a_key": (
+            "driver B commits the transaction of the query with branch0@0 and branch1@0, "
+            "although branch0@0 and branch1@0 are in the output"
+        ),
+        "commit_positions_outside_the_transaction": (
+            "driver A commits the source's positions outside of the transaction, "
+            "although branch0@0 and branch1@0 are not in the output"
+        ),
+    },
+    "spark_any_plan": {
+        "know_batches_by_number": "driver A writes batch 1 into the commit log, although load0@1 is not in the output",
+        "take_a_smaller_number_for_written": (
+            "driver A writes batch 1 into the commit log, although load0@0 and load0@2 are not in the output"
+        ),
+        "look_up_before_fencing": (
+            "driver B commits the transaction of the query with load1@0, load1@1 and load1@2, "
+            "although load1@0, load1@1 and load1@2 are in the output"
+        ),
+    },
+    "spark_two_queries": {
+        "take_any_position_for_its_own": (
+            "driver B writes batch 1 into the commit log, although query1@0 is not in the output"
+        ),
+        "begin_after_any_position": "driver B plans batch 1: query1@1, although query1@0 is not in the output",
+    },
+    "spark_two_writes": {
+        "take_any_position_for_its_own": (
+            "driver A writes batch 1 into the commit log, although write1@0 is not in the output"
+        ),
+    },
+    "spark_expired_positions": {
+        "know_positions_by_the_group_alone": (
+            "driver B commits the transaction of the query with p0@0 and p1@0, although p0@0 and p1@0 are in the output"
+        ),
+        "look_up_before_fencing": (
+            "driver B commits the transaction of the query with p0@0 and p1@0, although p0@0 and p1@0 are in the output"
+        ),
+    },
+    "spark_recreated_topic": {
+        "know_topics_by_name": "driver A plans batch 2: p0@1 and p1@1, although p0@0 and p1@0 are not in the output",
+    },
+    "spark_two_modes": {
+        "deliver_without_a_claim": (
+            "attempt 0 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "claim_under_its_own_id": (
+            "attempt 0 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "claim_first_under_its_own_id": (
+            "attempt 0 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "leave_tasks_of_the_other_mode": (
+            "attempt 0 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+    },
     "proposal_copy": {
         "abort_without_control_records": "instance A does not want TxId 1 any more",
         "deliver_before_the_control_record": "the reader of partition 0 delivers offset 0, a message of TxId 1",
@@ -755,6 +826,7 @@ def last_step(run: Run) -> list[str]:
     return [re.sub(r"^ +(\d+\.|\*) ", "", line) for line in step]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("scenario", "mutant", "why"),
     [

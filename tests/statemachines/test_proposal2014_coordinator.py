@@ -538,6 +538,7 @@ EITHER_WAY = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.sample("as it is")
 @EITHER_WAY
 @given(data=st.data())
 def test_a_new_coordinator_has_in_memory_what_is_unfinished(rules: Rules, data: st.DataObject) -> None:

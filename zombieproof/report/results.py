@@ -17,6 +17,7 @@ from zombieproof.report.mutants import Hunt
 from zombieproof.report.pages import COMMAND, Stale, table
 from zombieproof.report.runs import Run
 from zombieproof.report.screen import Screen
+from zombieproof.report.spark_faults import section as section_of_spark
 from zombieproof.report.switches import section as section_of_switches
 from zombieproof.report.verification import Found
 
@@ -286,7 +287,7 @@ def pages(found: Found, root: Path) -> list[Page]:
         MissingMarkers: the README has no place for them.
     """
     readme = (root / README).read_text(encoding="utf-8")
-    for part, text in (("story", story(found)), ("results", summary(found))):
+    for part, text in (("story", story(found)), ("spark", section_of_spark(found)), ("results", summary(found))):
         readme = _between(readme, part, text)
     return [Page(root / PAGE, page(found)), Page(root / README, readme)]
 

@@ -204,6 +204,7 @@ def test_where_nothing_is_ever_owed_nothing_is_owed_for_ever() -> None:
     assert not judge_as_the_oracle(a_map({(0, 0): (1, 1), (1, 0): (0, 1)}, set()))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(maps())
 def test_on_any_graph_the_verdict_is_that_of_trying_every_set_of_states(graph: Map) -> None:

@@ -108,6 +108,7 @@ def weight_of(row: list[int]) -> list[int]:
     return [total % 2**64, total >> 64 & 2**64 - 1]
 
 
+@pytest.mark.share(2)
 @pytest.mark.sample("71-1000", "65-40")
 @pytest.mark.parametrize("kind", ["random", "sparse", "zeros", "ones", "alternating"])
 @pytest.mark.parametrize("room", [40, 100, 1000])
@@ -131,6 +132,7 @@ def test_what_is_unpacked_is_what_was_packed(packer: Packer, kind: str, room: in
         assert size == len(rows) * head_of(packer.words)
 
 
+@pytest.mark.slow
 def test_a_row_that_differs_in_a_byte_takes_two_bytes_beside_its_head(packer: Packer) -> None:
     rows = np.zeros((200, packer.words), np.uint64)
     rows[:, packer.words - 1] = np.arange(1, 201) * 2**56

@@ -52,6 +52,7 @@ def little(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return emptied
 
 
+@pytest.mark.sample("holds-2", "violated-1")
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("rules", [Rules(), Rules(wait_for_all=0)], ids=["holds", "violated"])
 def test_runs_on_disk_change_nothing(
@@ -92,6 +93,7 @@ def test_verdict_counterexample_witnesses_coverage_and_bounds_are_those_of_memor
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long("holds")
 @pytest.mark.slow
 @pytest.mark.parametrize("forbidden", [-1, 61], ids=["holds", "violated"])
 def test_threads_find_on_disk_what_one_finds_in_memory(
@@ -113,6 +115,7 @@ def test_a_limit_of_states_is_kept_to_the_state(
     assert facts(explore(coins, house(most=12), max_states=most, spill=tmp_path)) == expected
 
 
+@pytest.mark.slow
 def test_a_level_that_does_not_fit_is_begun_again_once(
     little: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +230,7 @@ def test_checkpoints_of_a_spilled_exploration_are_refused(coins: Model, house: H
 PRINTS = st.lists(st.integers(1, 40).map(lambda low: low * 0x0412_3456_789A_BCDF % 2**64), max_size=60)
 
 
+@pytest.mark.slow
 @given(levels=st.lists(st.lists(PRINTS, max_size=4), max_size=12))
 def test_of_each_fingerprint_the_first_candidate_is_new(
     levels: list[list[list[int]]], tmp_path_factory: pytest.TempPathFactory

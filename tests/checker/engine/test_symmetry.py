@@ -67,6 +67,7 @@ def test_a_way_to_what_happens_sometimes_is_one_of_the_model_itself() -> None:
         assert promise.judge(replay(model, Rules(), path)[-1].after, Rules())
 
 
+@pytest.mark.slow
 def test_nothing_tells_resource_managers_apart() -> None:
     for rules in (Rules(), Rules(wait_for_all=0)):
         nobody_notices(two_phase_commit(3), rules, ALL)

@@ -65,6 +65,7 @@ def test_the_shortest_commit_needs_every_manager_three_times() -> None:
     }
 
 
+@pytest.mark.sample("2-holds", "3-violated")
 @pytest.mark.parametrize("rules", [Rules(), Rules(wait_for_all=0)], ids=["holds", "violated"])
 @pytest.mark.parametrize("workers", [2, 3, 63, 64, 65, 1000])
 def test_the_result_does_not_depend_on_the_number_of_threads(

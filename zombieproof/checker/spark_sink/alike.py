@@ -1,8 +1,8 @@
 """What may change places: the slots of attempts, and two partitions whose tasks commit by themselves.
 
 With a partition its task changes places, and the transactional id that the task has. After a shuffle a task has rows of
-both partitions, and a two-phase sink ends the transactions of tasks in their order: there they do not. Drivers do not
-either, because the first one starts where none runs.
+both partitions, two reads of one partition share its position, and a two-phase sink ends the transactions of tasks in
+their order: there they do not. Drivers do not either, because the first one starts where none runs.
 """
 
 from typing import Final
@@ -17,6 +17,7 @@ from zombieproof.checker.spark_sink.state import (
     Driver,
     Group,
     Range,
+    Reads,
     Setup,
     Sink,
     State,
@@ -31,7 +32,12 @@ def sorts_of(setup: Setup) -> tuple[Sort, ...]:
     """The attempts, where no id belongs to a slot; the partitions, where nothing is done in their order."""
     if setup.sink not in (Sink.PARTITION, Sink.TWO_PHASE):
         return ()
-    if setup.sink == Sink.TWO_PHASE or setup.shuffled == 1 or setup.partitions < PARTITIONS:
+    if (
+        setup.sink == Sink.TWO_PHASE
+        or setup.shuffled == 1
+        or setup.partitions < PARTITIONS
+        or setup.reads != Reads.PARTITIONS
+    ):
         return (_SLOTS,)
     return (_SLOTS, _PARTITIONS)
 
@@ -52,11 +58,19 @@ _PARTITIONS: Final = Sort(
         (Work, "start"): 1,
         (Transaction, "positions"): 1,
         (Group, "positions"): 1,
+        (Group, "generations"): 1,
         (Driver, "epochs"): 1,
         (Decided, "epochs"): 1,
         (State, "output"): RECORDS,
         (State, "transactions"): 1,
     },
-    masks={(Work, "rows"): RECORDS, (Transaction, "rows"): RECORDS, (Driver, "reported"): 1, (Driver, "ended"): 1},
+    masks={
+        (Work, "rows"): RECORDS,
+        (Transaction, "rows"): RECORDS,
+        (Group, "rows"): RECORDS,
+        (Group, "expired"): 1,
+        (Driver, "reported"): 1,
+        (Driver, "ended"): 1,
+    },
     special={Attempt: exchange},
 )

@@ -1,16 +1,39 @@
 """What attempts of tasks do: they write, each by itself, and report to the driver that started them."""
 
-from zombieproof.checker.spark_sink import deliveries
-from zombieproof.checker.spark_sink.state import ATTEMPTS, Attempt, Driver, Phase, Setup, Sink, State
+from zombieproof.checker.spark_sink import brokers, claims, deliveries
+from zombieproof.checker.spark_sink.state import ATTEMPTS, Attempt, Driver, Phase, Reads, Setup, Sink, State
 from zombieproof.model.spark_sink.vocabulary import Purpose
 from zombieproof.statemachines.delivery import steps
 from zombieproof.statemachines.notes import Notes
 
 
+def checkpoint_of(setup: Setup, d: int) -> int:
+    """Return the number of the checkpoint that a driver has, and of its write: queries have their own."""
+    return d if setup.reads == Reads.QUERIES else 0
+
+
+def is_read_by(setup: Setup, d: int, partition: int) -> bool:
+    """Whether a driver reads a partition: a query of two reads one."""
+    return bool(setup.reads != Reads.QUERIES or partition == d)
+
+
+def tasks_of(setup: Setup, d: int) -> int:
+    """Return the tasks of a driver's batches, as a mask: one for each partition that it reads."""
+    tasks = 0
+    for task in range(setup.partitions):
+        if is_read_by(setup, d, task):
+            tasks = tasks | (1 << task)
+    return tasks
+
+
 def start(state: State, setup: Setup, trail: Notes, d: int, task: int) -> bool:
     """A driver starts an attempt of a task; a second one beside the first is a fault (speculation, a lost executor)."""
     driver = state.drivers[d]
-    if setup.sink == Sink.BATCH or task >= setup.partitions or is_decided(state, setup, driver):
+    if (
+        claims.sink_of(setup, d) == Sink.BATCH
+        or (tasks_of(setup, d) >> task) & 1 == 0
+        or is_decided(state, setup, driver)
+    ):
         return False
     if driver.phase != Phase.RUNNING_TASKS or (driver.reported >> task) & 1 == 1:
         return False
@@ -31,10 +54,11 @@ def start(state: State, setup: Setup, trail: Notes, d: int, task: int) -> bool:
     attempt.task = task
     work = attempt.work
     deliveries.assign(work, int(driver.query), int(driver.batch), driver.range)
+    work.sink = checkpoint_of(setup, d)
     if setup.shuffled == 0:
         deliveries.keep_partition(work, task)
-    work.rows = deliveries.rows_of(setup, task, driver.range)
-    work.transactional_id = slot if setup.sink == Sink.NAIVE else task
+    deliveries.hold(setup, work, deliveries.rows_of(setup, task, driver.range))
+    work.transactional_id = slot if setup.sink == Sink.NAIVE else brokers.place_of(setup, task)
     deliveries.begin(state, setup, trail, work, int(Purpose.DELIVER))
     return True
 

@@ -11,7 +11,7 @@ from zombieproof.checker.spark_sink.alike import sorts_of
 from zombieproof.checker.spark_sink.narration import FIRST_ATTEMPT, FIRST_STARTED, describe_action, subject_name
 from zombieproof.checker.spark_sink.normal_form import CURRENT, normalise
 from zombieproof.checker.spark_sink.promises import PROMISES
-from zombieproof.checker.spark_sink.state import ATTEMPTS, DRIVERS, IDS, RECORDS, TASKS, Setup, State
+from zombieproof.checker.spark_sink.state import ATTEMPTS, DRIVERS, IDS, RECORDS, TASKS, Reads, Setup, State
 from zombieproof.statemachines.notes import Notes
 from zombieproof.statemachines.registry import COVERED
 
@@ -37,6 +37,10 @@ class Action(IntEnum):
     CRASH_LEAVING_ATTEMPTS = 15
     TIME_OUT = 16
     LOSE_CHECKPOINT = 17
+    COPY_CHECKPOINT = 18
+    RESTORE_CHECKPOINT = 19
+    EXPIRE_POSITIONS = 20
+    RECREATE_TOPIC = 21
 
 
 _OF_ATTEMPTS: Final = (Action.STEP, Action.REPORT, Action.STEP_LOST, Action.REPORT_LOST, Action.FAIL_ATTEMPT)
@@ -45,6 +49,10 @@ _ARGUMENTS: Final = {
     Action.START_ATTEMPT: DRIVERS * TASKS,
     Action.TIME_OUT: IDS,
     Action.LOSE_CHECKPOINT: 1,
+    Action.COPY_CHECKPOINT: 1,
+    Action.RESTORE_CHECKPOINT: 1,
+    Action.EXPIRE_POSITIONS: 1,
+    Action.RECREATE_TOPIC: 1,
     **dict.fromkeys(_OF_ATTEMPTS, ATTEMPTS),
 }
 ACTIONS: Final = tuple((int(kind), i) for kind in Action for i in range(_ARGUMENTS.get(kind, DRIVERS)))
@@ -60,7 +68,7 @@ def _subject(kind: int, i: int) -> int:
 
 
 _SUBJECTS: Final = tuple(_subject(kind, i) for kind, i in ACTIONS)
-"""Action -> whom its moves are about, as `subject_name` tells it. TIME_OUT and LOSE_CHECKPOINT move no machine."""
+"""Action -> whom its moves are about, as `subject_name` tells it. TIME_OUT and actions on checkpoints move none."""
 
 
 _ALONE: Final = (Action.STEP, Action.STEP_LOST)
@@ -96,7 +104,7 @@ def _take(state: State, setup: Setup, trail: Notes, kind: int, i: int) -> bool:
     if kind in (Action.ADVANCE, Action.ADVANCE_LOST):
         return drivers.advance(state, setup, trail, i, kind == Action.ADVANCE_LOST)
     if kind == Action.WRITE_COMMIT_LOG:
-        return drivers.write_commit_log(state, trail, i)
+        return drivers.write_commit_log(state, setup, trail, i)
     return _fault(state, setup, trail, kind, i)
 
 
@@ -119,7 +127,15 @@ def _fault(state: State, setup: Setup, trail: Notes, kind: int, i: int) -> bool:
         return drivers.crash(state, i, kind == Action.CRASH_LEAVING_ATTEMPTS)
     if kind == Action.TIME_OUT:
         return brokers.time_out(state, i)
-    return drivers.lose_checkpoint(state)
+    if kind == Action.COPY_CHECKPOINT:
+        return drivers.copy_checkpoint(state)
+    if kind == Action.RESTORE_CHECKPOINT:
+        return drivers.restore_checkpoint(state)
+    if kind == Action.EXPIRE_POSITIONS:
+        return brokers.expire(state, setup)
+    if kind == Action.RECREATE_TOPIC:
+        return brokers.recreate_topic(state)
+    return drivers.lose_checkpoint(state, setup)
 
 
 def describe(state: State, action: int, setup: Setup) -> str:
@@ -139,7 +155,15 @@ def initial_state(setup: Setup) -> State:
     state = State(budget=replace(setup.budget))
     for transaction in state.transactions:
         transaction.epoch = CURRENT
+    state.old.query = 0
+    state.group.claim.generation = CURRENT
+    if setup.reads == Reads.QUERIES:
+        state.checkpoints[1].query = OTHER_QUERY
     return state
+
+
+OTHER_QUERY: Final = 101
+"""Greater than any query that begins because a checkpoint was lost."""
 
 
 SPARK_SINK: Final = Model(

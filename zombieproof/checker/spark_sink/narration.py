@@ -1,10 +1,13 @@
 """An action in words: which driver or attempt does what, to which rows, what comes of it, and whose moves there are."""
 
 import copy
+from dataclasses import replace
 from typing import Final
 
-from zombieproof.checker.spark_sink import deliveries
-from zombieproof.checker.spark_sink.attempts import is_decided
+from zombieproof.checker.spark_sink import claims, deliveries, drivers
+from zombieproof.checker.spark_sink.attempts import checkpoint_of, is_decided
+from zombieproof.checker.spark_sink.brokers import place_of
+from zombieproof.checker.spark_sink.deliveries import is_due
 from zombieproof.checker.spark_sink.state import (
     ATTEMPTS,
     DRIVERS,
@@ -14,8 +17,10 @@ from zombieproof.checker.spark_sink.state import (
     TASKS,
     Driver,
     Key,
+    Modes,
     Phase,
     Range,
+    Reads,
     Setup,
     Sink,
     State,
@@ -24,7 +29,6 @@ from zombieproof.checker.spark_sink.state import (
 )
 from zombieproof.model.spark_sink.vocabulary import DeliveryState, Found, Purpose
 from zombieproof.statemachines.delivery import steps
-from zombieproof.statemachines.micro_batch_reader.steps import past_of_batch
 
 NAMES = "AB"
 
@@ -52,23 +56,40 @@ def describe_action(state: State, setup: Setup, kind: str, i: int) -> str:
     if kind in ("STEP", "REPORT", "STEP_LOST", "REPORT_LOST", "FAIL_ATTEMPT"):
         return _of_attempt(state, setup, kind, i)
     if kind == "TIME_OUT":
-        rows = rows_in_words(state.transactions[i].rows)
+        rows = rows_in_words(setup, state.transactions[i].rows)
         return f"the transaction {id_name(setup, i)} with {rows} is open for too long, and is aborted"
     if kind == "LOSE_CHECKPOINT":
         return "the checkpoint is lost: the next start is that of a new query"
+    if kind == "COPY_CHECKPOINT":
+        planned = state.checkpoints[0].planned
+        return f"a copy of the checkpoint is made, {f'with batch {planned}' if planned else 'without a batch'}"
+    if kind == "RESTORE_CHECKPOINT":
+        newest = f"batch {state.old.planned} is the newest again" if state.old.planned else "it has no batch"
+        return f"the copy replaces the checkpoint: {newest}"
+    if kind == "EXPIRE_POSITIONS":
+        return "the positions of the group expire"
+    if kind == "RECREATE_TOPIC":
+        return "the topic of the source is deleted and created again, and the output is that of the new records"
     return _of_driver(state, setup, kind, i)
 
 
 def _plans(state: State, setup: Setup, d: int, most: int) -> str:
     driver = state.drivers[d]
-    if state.checkpoint.planned != driver.batch:
+    if drivers.has_other_topic(state, setup, d):
+        return f"driver {NAMES[d]} finds that its offsets are those of the topic before, and stops"
+    if state.checkpoints[checkpoint_of(setup, d)].planned != driver.batch:
         return f"driver {NAMES[d]} finds that another driver has planned batch {driver.batch + 1}, and stops"
     planned = Range()
     for p in range(setup.partitions):
         planned.first[p] = driver.range.past[p]
-        planned.past[p] = past_of_batch(driver.range.past[p], setup.records, most)
+        planned.past[p] = drivers.past_of_next(setup, d, p, driver.range.past[p], most)
     rows = deliveries.rows_of(setup, deliveries.EVERY_TASK_AT_ONCE, planned)
-    return f"driver {NAMES[d]} plans batch {driver.batch + 1}: {rows_in_words(rows)}{_although_there(state, rows)}"
+    read = deliveries.rows_of(replace(setup, holds_back=0), deliveries.EVERY_TASK_AT_ONCE, planned)
+    kept = f", and keeps {rows_in_words(setup, read & ~rows)}" if read & ~rows else ""
+    passed = _missing(state, setup, Range(past=planned.first))
+    although = f", although {rows_in_words(setup, passed)} {_are(passed)} not in the output" if passed else ""
+    although = although or _although_there(state, setup, rows)
+    return f"driver {NAMES[d]} plans batch {driver.batch + 1}: {rows_in_words(setup, rows)}{kept}{although}"
 
 
 def _of_attempt(state: State, setup: Setup, kind: str, a: int) -> str:
@@ -86,12 +107,13 @@ def _of_attempt(state: State, setup: Setup, kind: str, a: int) -> str:
 def _of_driver(state: State, setup: Setup, kind: str, d: int) -> str:
     driver, who = state.drivers[d], f"driver {NAMES[d]}"
     if kind == "START":
-        return f"{who} starts{_begins_with(state)}"
+        return f"{who} starts{_begins_with(state, setup, d)}"
     if kind in ("ADVANCE", "ADVANCE_LOST"):
-        return f"{who} {_in_sink(state, setup, driver)}{_lost(kind)}"
+        write = f" (write {driver.work.sink})" if setup.reads == Reads.WRITES else ""
+        return f"{who}{write} {_in_sink(state, setup, driver)}{_lost(kind)}"
     if kind == "WRITE_COMMIT_LOG":
-        missing = _missing(state, driver.range)
-        although = f", although {rows_in_words(missing)} {_are(missing)} not in the output" if missing else ""
+        missing = _missing(state, setup, driver.range)
+        although = f", although {rows_in_words(setup, missing)} {_are(missing)} not in the output" if missing else ""
         return f"{who} writes batch {driver.batch} into the commit log{although}"
     words = {
         "ALL_DONE": f"{_has(state, setup, driver)}, and calls the sink's commit",
@@ -109,8 +131,14 @@ def _has(state: State, setup: Setup, driver: Driver) -> str:
     return f"has all tasks of batch {driver.batch}"
 
 
-def _begins_with(state: State) -> str:
-    checkpoint = state.checkpoint
+def _begins_with(state: State, setup: Setup, d: int) -> str:
+    if drivers.has_unsuitable_plan(setup):
+        return ", and is refused: the sink does not write this plan exactly once"
+    if drivers.has_taken_group(state, setup, d):
+        return ", and is refused: the positions of the group are those of the other query's write"
+    if drivers.has_other_topic(state, setup, d):
+        return ", and is refused: the offsets are those of the topic before"
+    checkpoint = state.checkpoints[checkpoint_of(setup, d)]
     if checkpoint.planned == 0:
         return " without a checkpoint"
     if checkpoint.planned > checkpoint.done:
@@ -146,11 +174,33 @@ def _asks(state: State, setup: Setup, work: Work) -> str:
         return f"takes the transactional id {id_name(setup, work.transactional_id)}"
     if waits == DeliveryState.LOOKING_UP:
         return _looks_up(state, setup, work)
+    if waits == DeliveryState.CLAIMING:
+        return _claims(state, setup, work)
     if waits == DeliveryState.SENDING_ROWS:
-        return f"sends {rows_in_words(deliveries.left_of(work))} into the transaction"
+        return f"sends {rows_in_words(setup, deliveries.left_of(work))} into the transaction"
     if waits == DeliveryState.SENDING_OFFSETS:
         return _sends_positions(state, setup, work)
     return _ends(state, setup, work.transactional_id, work.epoch, waits == DeliveryState.COMMITTING)
+
+
+def _claims(state: State, setup: Setup, work: Work) -> str:
+    if work.takes_tasks:
+        return (
+            f"takes the transactional id {id_name(setup, claims.ID_OF_TASK)}, which keeps earlier tasks from committing"
+        )
+    mode, holder = _MODES[Sink(claims.mode_of(work))], claims.holder_of(setup, work)
+    if work.holder_epoch == 0:
+        return f"takes the transactional id {id_name(setup, holder)} to claim the group for mode {mode}"
+    if not work.is_newest and state.group.claim.generation == work.seen:
+        return "reads that the group was not claimed again"
+    if not work.is_newest:
+        return "reads that the group was claimed again, and does not claim it"
+    if work.holder_epoch != 1 + state.transactions[holder].epoch:
+        return f"claims the group for mode {mode}, and is told that another producer has the id"
+    return f"claims the group for mode {mode}"
+
+
+_MODES: Final = {Sink.BATCH: "batch", Sink.PARTITION: "partition"}
 
 
 def _looks_up(state: State, setup: Setup, work: Work) -> str:
@@ -159,22 +209,34 @@ def _looks_up(state: State, setup: Setup, work: Work) -> str:
     read = copy.deepcopy(work)
     found = int(work.found) - 1 if setup.fences_first == 0 else deliveries.look_up(state, setup, read)
     when = "has looked up" if setup.fences_first == 0 else "looks up"
+    left = deliveries.left_of(read)
     told = {
         Found.ALL_DELIVERED: "everything is delivered",
-        Found.NOT_COMPARABLE: "the newest batch is another query's",
-    }.get(Found(found), f"{rows_in_words(deliveries.left_of(read))} {_are(deliveries.left_of(read))} not delivered")
+        Found.NOT_COMPARABLE: _not_comparable(state, setup, work),
+        Found.UNCLAIMED: f"{rows_in_words(setup, left)} {_are(left)} not delivered, and the other mode may deliver",
+    }.get(Found(found), f"{rows_in_words(setup, left)} {_are(left)} not delivered")
     return f"{when} what is committed: {told}"
+
+
+def _not_comparable(state: State, setup: Setup, work: Work) -> str:
+    if setup.key == Key.POSITIONS:
+        return "the position is that of another write"
+    if state.group.query != work.query:
+        return "the newest batch is another query's"
+    return f"batch {state.group.batch} is there, with {rows_in_words(setup, state.group.rows)}"
 
 
 def _sends_positions(state: State, setup: Setup, work: Work) -> str:
     if setup.key == Key.NOTHING:
         return "has no position to send"
+    if setup.key != Key.POSITIONS:
+        return "sends the identity of the batch into the transaction"
     if setup.offsets_inside == 1:
         return "sends the source's positions into the transaction"
-    missing = _missing(state, work.range)
+    missing = _missing(state, setup, work.range)
     return (
         "commits the source's positions outside of the transaction, "
-        f"although {rows_in_words(missing)} {_are(missing)} not in the output"
+        f"although {rows_in_words(setup, missing)} {_are(missing)} not in the output"
     )
 
 
@@ -186,14 +248,21 @@ def _ends(state: State, setup: Setup, transactional_id: int, epoch: int, commits
         return f"{what}, and is told that another producer has the id"
     if not transaction.is_open:
         return f"{what}, which is not open any more"
-    although = _although_there(state, transaction.rows) or _passes_over(state, transaction) if commits else ""
-    return f"{what} with {rows_in_words(transaction.rows)}{although}"
+    there, passed = _although_there(state, setup, transaction.rows), _passes_over(state, setup, transaction)
+    although = there or passed if commits else ""
+    return f"{what} with {rows_in_words(setup, transaction.rows)}{although}"
 
 
-def _passes_over(state: State, transaction: Transaction) -> str:
+def _passes_over(state: State, setup: Setup, transaction: Transaction) -> str:
     """Which rows the transaction's positions pass that are neither in it nor in the output."""
-    passed = _missing(state, Range(past=transaction.positions)) & ~transaction.rows
-    return f", and positions behind {rows_in_words(passed)}, which {_are(passed)} not in the output" if passed else ""
+    positions = Range()
+    for p in range(PARTITIONS):
+        if setup.reads < Reads.WRITES or p == transaction.sink:
+            positions.past[p] = transaction.positions[place_of(setup, p)]
+    passed = _missing(state, setup, positions) & ~transaction.rows
+    if not passed or setup.key != Key.POSITIONS:
+        return ""
+    return f", and positions behind {rows_in_words(setup, passed)}, which {_are(passed)} not in the output"
 
 
 def _end(setup: Setup, work: Work) -> str:
@@ -202,20 +271,20 @@ def _end(setup: Setup, work: Work) -> str:
     return DeliveryState(work.delivery.state).name.lower().replace("_", " ")
 
 
-def _missing(state: State, range_: Range) -> int:
-    """The labels below the end of a range that are not in the output."""
+def _missing(state: State, setup: Setup, range_: Range) -> int:
+    """The labels below the end of a range that are not in the output, although the plan has handed them on."""
     labels = 0
     for p in range(PARTITIONS):
         for offset in range(range_.past[p]):
-            if state.output[p * RECORDS + offset] == 0:
+            if state.output[p * RECORDS + offset] == 0 and is_due(setup, offset, range_.past[p]):
                 labels |= 1 << (p * RECORDS + offset)
     return labels
 
 
-def _although_there(state: State, rows: int) -> str:
+def _although_there(state: State, setup: Setup, rows: int) -> str:
     """Which of the rows are in the output already."""
     there = sum(1 << label for label in range(LABELS) if (rows >> label) & 1 and state.output[label] > 0)
-    return f", although {rows_in_words(there)} {_are(there)} in the output" if there else ""
+    return f", although {rows_in_words(setup, there)} {_are(there)} in the output" if there else ""
 
 
 def _are(labels: int) -> str:
@@ -228,12 +297,24 @@ def _lost(kind: str) -> str:
 
 def id_name(setup: Setup, i: int) -> str:
     """Whose a transactional id is: the query's, a task's, an attempt's."""
+    if setup.modes != Modes.ONE and i != claims.ID_OF_TASK:
+        if i == claims.ID_OF_FIRST_CLAIM:
+            return "of the group"
+        return "of the query" if setup.modes == Modes.TWO else f"of driver {NAMES[i - claims.ID_OF_DRIVERS]}"
+    if setup.modes != Modes.ONE:
+        return "of task 0"
     if setup.sink == Sink.BATCH:
-        return "of the query"
+        return "of the group" if setup.reads == Reads.QUERIES else "of the query"
+    if setup.reads != Reads.PARTITIONS:
+        return f"of partition {i}"
     return f"of attempt {i}" if setup.sink == Sink.NAIVE else f"of task {i}"
 
 
-def rows_in_words(rows: int) -> str:
-    """Labels in words: p0@1 is the row of offset 1 of partition 0."""
-    named = [f"p{label // RECORDS}@{label % RECORDS}" for label in range(LABELS) if (rows >> label) & 1]
+_READ: Final = {Reads.PARTITIONS: "p", Reads.BRANCHES: "branch", Reads.LOADS: "load", Reads.WRITES: "write"}
+
+
+def rows_in_words(setup: Setup, rows: int) -> str:
+    """Labels in words: p0@1 is the row of offset 1 of partition 0; load0@1 that of the first of two loads."""
+    read = _READ.get(Reads(setup.reads), "query")
+    named = [f"{read}{label // RECORDS}@{label % RECORDS}" for label in range(LABELS) if (rows >> label) & 1]
     return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named) or "no rows"

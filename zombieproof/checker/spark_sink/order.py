@@ -10,7 +10,7 @@ Its report does not come first: it frees a slot, and the next attempt that start
 from typing import Final
 
 from zombieproof.checker.spark_sink import deliveries
-from zombieproof.checker.spark_sink.state import ATTEMPTS, Attempt, Driver, Key, Phase, Setup, Sink, State
+from zombieproof.checker.spark_sink.state import ATTEMPTS, Attempt, Driver, Key, Modes, Phase, Reads, Setup, Sink, State
 from zombieproof.statemachines.delivery import steps
 
 
@@ -29,7 +29,8 @@ def is_alone(state: State, setup: Setup, a: int) -> bool:
 
 def _keeps_to_itself(setup: Setup) -> bool:
     """Whether tasks share neither ids nor positions, and positions are committed with the rows."""
-    shares = setup.shuffled == 1 or setup.offsets_inside == 0
+    shares = setup.shuffled == 1 or setup.offsets_inside == 0 or setup.reads != Reads.PARTITIONS
+    shares = shares or setup.modes != Modes.ONE
     return setup.sink in (Sink.PARTITION, Sink.TWO_PHASE) and setup.key in (Key.NOTHING, Key.POSITIONS) and not shares
 
 
@@ -37,7 +38,8 @@ def _may_be_ended(state: State) -> bool:
     """Whether a fault is left that ends an attempt or its transaction, or starts another one."""
     budget = state.budget
     starts = budget.second_drivers > 0 or budget.extra_attempts > 0
-    return budget.crashes > 0 or budget.failed_attempts > 0 or budget.timeouts > 0 or starts
+    changes = budget.expiries > 0 or budget.recreated_topics > 0
+    return budget.crashes > 0 or budget.failed_attempts > 0 or budget.timeouts > 0 or starts or changes
 
 
 def _is_waited_for(driver: Driver, attempt: Attempt) -> bool:

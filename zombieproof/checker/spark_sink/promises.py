@@ -4,6 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 from zombieproof.checker.engine.model import Kind, Promise
+from zombieproof.checker.spark_sink.attempts import checkpoint_of
+from zombieproof.checker.spark_sink.brokers import place_of
+from zombieproof.checker.spark_sink.claims import mode_of
+from zombieproof.checker.spark_sink.deliveries import is_due
 from zombieproof.checker.spark_sink.state import (
     ATTEMPTS,
     DRIVERS,
@@ -11,8 +15,10 @@ from zombieproof.checker.spark_sink.state import (
     PARTITIONS,
     RECORDS,
     Phase,
+    Reads,
     Setup,
     State,
+    Work,
 )
 from zombieproof.model.spark_sink.vocabulary import DeliveryState
 
@@ -26,28 +32,33 @@ def no_record_is_in_the_output_twice(state: State, setup: Setup) -> bool:
 
 
 def what_is_done_is_in_the_output(state: State, setup: Setup) -> bool:
-    """Every record of a batch in Spark's commit log is in the committed output."""
-    checkpoint = state.checkpoint
+    """Every record up to the end of Spark's commit log is in the committed output, also those before its beginning."""
     for p in range(PARTITIONS):
+        checkpoint = state.checkpoints[checkpoint_of(setup, p)]
         done = checkpoint.range.past[p] if checkpoint.done == checkpoint.planned else checkpoint.range.first[p]
-        for offset in range(done):
-            if state.output[p * RECORDS + offset] == 0:
+        for offset in range(done if checkpoint.topic == state.topic else 0):
+            if state.output[p * RECORDS + offset] == 0 and is_due(setup, offset, int(done)):
                 return False
     return True
 
 
 def what_the_group_has_passed_is_in_the_output(state: State, setup: Setup) -> bool:
-    """Every record below a position that the group has committed is in the committed output."""
+    """Every record below a position that the group has committed is in the output of the write that committed it."""
     for p in range(PARTITIONS):
-        for offset in range(state.group.positions[p]):
-            if state.output[p * RECORDS + offset] == 0:
+        position = state.group.positions[place_of(setup, p)]
+        if setup.reads >= Reads.WRITES and p != state.group.sink:
+            position = 0
+        if state.group.topic != state.topic:
+            position = 0
+        for offset in range(position):
+            if state.output[p * RECORDS + offset] == 0 and is_due(setup, offset, int(position)):
                 return False
     return True
 
 
 def a_batch_is_all_or_nothing(state: State, setup: Setup) -> bool:
     """Of a batch either all records are in the committed output or none."""
-    checkpoint = state.checkpoint
+    checkpoint = state.checkpoints[0]
     some = False
     every = True
     for p in range(PARTITIONS):
@@ -64,24 +75,34 @@ def no_machine_leaves_its_table(state: State, setup: Setup) -> bool:
 
 
 def every_record_is_delivered(state: State, setup: Setup) -> bool:
-    """The query has come to the end of the source, and every record is in the output once."""
-    checkpoint = state.checkpoint
-    if checkpoint.done == 0 or checkpoint.done != checkpoint.planned:
-        return False
+    """A query has come to the end of the source, and every record that it has read is in the output once."""
+    if setup.reads == Reads.QUERIES:
+        return _is_read_and_written(state, setup, 0) or _is_read_and_written(state, setup, 1)
     for p in range(setup.partitions):
-        if checkpoint.range.past[p] != setup.records:
+        if not _is_read_and_written(state, setup, p):
             return False
-        for offset in range(setup.records):
-            if state.output[p * RECORDS + offset] != 1:
-                return False
+    return True
+
+
+def _is_read_and_written(state: State, setup: Setup, p: int) -> bool:
+    checkpoint = state.checkpoints[checkpoint_of(setup, p)]
+    if checkpoint.done == 0 or checkpoint.done != checkpoint.planned or checkpoint.range.past[p] != setup.records:
+        return False
+    for offset in range(setup.records):
+        if state.output[p * RECORDS + offset] != 1:
+            return False
     return True
 
 
 def every_record_is_in_the_output_once(state: State, setup: Setup) -> bool:
-    """At rest, when the query has come to the end of the source, each record is in the output, and once."""
+    """At rest, each record is in the output once, except those of a query that was refused before it read rows."""
     for p in range(setup.partitions):
+        is_read = True
+        for d in range(DRIVERS):
+            if checkpoint_of(setup, d) == checkpoint_of(setup, p) and state.drivers[d].phase == Phase.REFUSED:
+                is_read = False
         for offset in range(setup.records):
-            if state.output[p * RECORDS + offset] != 1:
+            if is_read and state.output[p * RECORDS + offset] != 1:
                 return False
     return True
 
@@ -111,6 +132,20 @@ def a_delivery_is_refused(state: State, setup: Setup) -> bool:
     return _is_any(state, int(DeliveryState.REFUSED))
 
 
+def a_query_is_refused_at_the_start(state: State, setup: Setup) -> bool:
+    """A query has ended before it read rows: its plan, its group or its topic does not suit the sink."""
+    for d in range(DRIVERS):
+        if state.drivers[d].phase == Phase.REFUSED:
+            return True
+    return False
+
+
+def a_batch_is_written_that_an_older_checkpoint_repeats(state: State, setup: Setup) -> bool:
+    """The next batch of a checkpoint that was replaced by an older copy has a number that is committed already."""
+    gone_back = state.budget.old_checkpoints < setup.budget.old_checkpoints
+    return gone_back and state.checkpoints[0].planned < state.group.batch
+
+
 def an_abort_finds_its_rows_delivered(state: State, setup: Setup) -> bool:
     """Spark has called `abort` for a batch whose commit had taken effect, and the sink has found that out."""
     for d in range(DRIVERS):
@@ -131,9 +166,30 @@ def a_decided_batch_is_finished_by_the_next_driver(state: State, setup: Setup) -
 
 def a_new_query_goes_on_where_the_lost_one_was(state: State, setup: Setup) -> bool:
     """A query without a checkpoint has planned a batch that begins at the position of the group."""
-    checkpoint = state.checkpoint
+    checkpoint = state.checkpoints[0]
     begins = checkpoint.range.first[0] > 0 or checkpoint.range.first[1] > 0
     return checkpoint.query > 1 and checkpoint.planned == 1 and begins
+
+
+def a_mode_takes_over_from_the_other(state: State, setup: Setup) -> bool:
+    """A delivery claims a group that the other mode of the query has claimed, and holds its transactional id."""
+    for d in range(DRIVERS):
+        if _takes_over(state.drivers[d].work):
+            return True
+    for a in range(ATTEMPTS):
+        if _takes_over(state.attempts[a].work):
+            return True
+    return False
+
+
+def _takes_over(work: Work) -> bool:
+    return bool(work.holder_epoch > 0 and work.seen_mode not in (0, mode_of(work)))
+
+
+def a_batch_is_found_by_the_progress_topic(state: State, setup: Setup) -> bool:
+    """A delivery has found its rows delivered, although the group has lost its positions."""
+    is_lost = state.group.expired > 0
+    return is_lost and _is_any(state, int(DeliveryState.FOUND_DELIVERED))
 
 
 _SOURCE: Final = "spark-facts.md, A; KIP-447"
@@ -154,7 +210,11 @@ PROMISES: Final = (
     _promise("sometimes", a_delivery_finds_its_rows_delivered),
     _promise("sometimes", a_zombie_is_fenced),
     _promise("sometimes", a_delivery_is_refused),
+    _promise("sometimes", a_query_is_refused_at_the_start),
+    _promise("sometimes", a_batch_is_written_that_an_older_checkpoint_repeats),
     _promise("sometimes", an_abort_finds_its_rows_delivered),
     _promise("sometimes", a_decided_batch_is_finished_by_the_next_driver),
     _promise("sometimes", a_new_query_goes_on_where_the_lost_one_was),
+    _promise("sometimes", a_batch_is_found_by_the_progress_topic),
+    _promise("sometimes", a_mode_takes_over_from_the_other),
 )

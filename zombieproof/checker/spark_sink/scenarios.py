@@ -1,11 +1,11 @@
-"""Scenarios of Spark's environment: two sinks that are exact, one that refuses in time, two that only seem to be."""
+"""Scenarios of Spark's environment: exact sinks, plans and writes that they refuse, and sinks that only seem exact."""
 
 from collections.abc import Mapping
 from dataclasses import fields
 
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.checker.spark_sink.model import SPARK_SINK
-from zombieproof.checker.spark_sink.state import PARTITIONS, RECORDS, Budget, Key, Setup, Sink
+from zombieproof.checker.spark_sink.state import PARTITIONS, RECORDS, Budget, Key, Modes, Reads, Setup, Sink
 
 _EXACT = (
     "no_record_is_in_the_output_twice",
@@ -16,7 +16,15 @@ _EXACT = (
 _ATOMIC = (*_EXACT, "a_batch_is_all_or_nothing")
 _FAULTS = tuple(each.name for each in fields(Budget))
 _CHOICES = tuple(each.name for each in fields(Setup) if each.name != "budget")
-_LIMITS = {"sink": max(Sink), "key": max(Key), "partitions": PARTITIONS, "records": RECORDS, "batch_records": RECORDS}
+_LIMITS = {
+    "sink": max(Sink),
+    "key": max(Key),
+    "reads": max(Reads),
+    "modes": max(Modes),
+    "partitions": PARTITIONS,
+    "records": RECORDS,
+    "batch_records": RECORDS,
+}
 _AT_LEAST_ONE = ("sink", "partitions", "records", "batch_records")
 
 
@@ -26,8 +34,27 @@ def _setup(_: object, bounds: Mapping[str, int]) -> Setup:
         least = 1 if name in _AT_LEAST_ONE else 0
         if not least <= bounds[name] <= most:
             raise UnknownBound(f"spark: {name}={bounds[name]} is out of range; give {least} to {most}", name)
+    sink, reads = bounds["sink"], bounds["reads"]
+    if reads != Reads.PARTITIONS and (sink > Sink.PARTITION or bounds["partitions"] != PARTITIONS):
+        raise UnknownBound(f"spark: reads={reads} are two reads; give sink=1 or sink=2, and partitions=2", "reads")
+    if reads >= Reads.WRITES and bounds["key"] > Key.POSITIONS:
+        raise UnknownBound(f"spark: reads={reads} are two writes that share positions; give key=1", "reads")
+    if reads == Reads.WRITES and sink != Sink.BATCH:
+        raise UnknownBound(f"spark: reads={reads} are two writes by a driver; give sink=1", "reads")
+    if bounds["modes"] != Modes.ONE:
+        _check_modes(bounds)
     budget = Budget(**{name: bounds[name] for name in _FAULTS})
     return Setup(**{name: bounds[name] for name in _CHOICES}, budget=budget)
+
+
+def _check_modes(bounds: Mapping[str, int]) -> None:
+    asked = bounds["sink"], bounds["key"], bounds["reads"], bounds["partitions"], bounds["fences_first"]
+    if asked not in ((Sink.BATCH, Key.POSITIONS, 0, 1, 1), (Sink.PARTITION, Key.POSITIONS, 0, 1, 1)):
+        raise UnknownBound(
+            f"spark: modes={bounds['modes']} are modes batch and partition of a query that reads one partition; give "
+            "sink=1 or sink=2, key=1, reads=0, partitions=1 and fences_first=1",
+            "modes",
+        )
 
 
 def _bounds(sink: Sink, key: Key, **changed: int) -> dict[str, int]:
@@ -129,7 +156,12 @@ SPARK_PARTITION_SINK = _scenario(
     (_DELIVERED, _FOUND, _FENCED, "a_new_query_goes_on_where_the_lost_one_was"),
     distinct=2_194_046,
     mutants=(
-        Mutant("shuffle_before_the_sink", "what_the_group_has_passed_is_in_the_output", 8, bounds={"shuffled": 1}),
+        Mutant(
+            "shuffle_before_the_sink",
+            "what_the_group_has_passed_is_in_the_output",
+            8,
+            bounds={"shuffled": 1, "checks_plan": 0},
+        ),
         *_left_out(late=16, doubled=15),
     ),
 )
@@ -196,7 +228,7 @@ SPARK_IDENTITY_SINK = _scenario(
     ),
     (_DELIVERED, _FOUND, _FENCED, "an_abort_finds_its_rows_delivered", "a_delivery_is_refused"),
     always=(_TWICE, _LOST, "no_machine_leaves_its_table"),
-    distinct=129_946,
+    distinct=130_826,
     mutants=(
         Mutant("know_batches_by_number", _LOST, 17, bounds={"key": int(Key.BATCH)}),
         Mutant("look_up_before_fencing", _TWICE, 15, bounds={"fences_first": 0}),
@@ -232,5 +264,187 @@ SPARK_TWO_PHASE_SINK = _scenario(
         Mutant("trust_the_abort", _LOST, 27, bounds={"trusts_abort": 1, "raised": 1}),
         Mutant("an_attempt_takes_the_id_again", _LOST, 22, bounds={"extra_attempts": 1}),
         Mutant("the_checkpoint_is_lost", _LOST, 25, bounds={"lost_checkpoints": 1}),
+    ),
+)
+
+_REFUSED_AT_START = "a_query_is_refused_at_the_start"
+
+SPARK_REFUSED_PLANS = _scenario(
+    "spark_refused_plans",
+    "A query is started in mode partition, and its plan is a union of two branches of one load(). The sink refuses to "
+    "start it. Each mutant starts a plan that loses rows without an error, because rows of different tasks, reads or "
+    "batches share one position of the source.",
+    _bounds(Sink.PARTITION, Key.POSITIONS, reads=int(Reads.BRANCHES), records=3),
+    (_REFUSED_AT_START,),
+    distinct=2,
+    mutants=(
+        Mutant("branches_in_mode_partition", _LOST, 15, bounds={"checks_plan": 0}),
+        Mutant(
+            "loads_of_one_topic",
+            _LOST,
+            16,
+            bounds={"checks_plan": 0, "sink": int(Sink.BATCH), "reads": int(Reads.LOADS)},
+        ),
+        Mutant(
+            "rows_of_an_earlier_batch",
+            _LOST,
+            19,
+            bounds={"checks_plan": 0, "sink": int(Sink.BATCH), "reads": int(Reads.PARTITIONS), "holds_back": 1},
+        ),
+    ),
+)
+
+SPARK_BRANCHES = _scenario(
+    "spark_branches",
+    "The same union of two branches in mode batch: the driver commits both in one transaction, so both can share one "
+    "position. Drivers crash, a second one starts, answers are lost, and the checkpoint is lost, or is replaced by an "
+    "older copy whose batches are then larger: rows below the position are left out.",
+    _bounds(
+        Sink.BATCH,
+        Key.POSITIONS,
+        reads=int(Reads.BRANCHES),
+        crashes=1,
+        second_drivers=1,
+        lost=1,
+        lost_checkpoints=1,
+        old_checkpoints=1,
+    ),
+    (_DELIVERED, _FOUND, _FENCED, "a_batch_is_written_that_an_older_checkpoint_repeats"),
+    distinct=126_140,
+    mutants=_left_out(late=15, doubled=15),
+)
+
+SPARK_ANY_PLAN = _scenario(
+    "spark_any_plan",
+    "The plan is a union of two loads of one topic, each at its own speed, and keeps rows for later batches. The "
+    "driver commits the query, and number and rows of the batch. Drivers crash, a second one starts, answers are lost, "
+    "and an older copy replaces the checkpoint: the newest batch is recognised, and other batches that were written "
+    "before are refused.",
+    _bounds(
+        Sink.BATCH,
+        Key.QUERY_AND_BATCH,
+        begins_at_group=0,
+        reads=int(Reads.LOADS),
+        holds_back=1,
+        records=3,
+        batch_records=3,
+        crashes=1,
+        second_drivers=1,
+        lost=1,
+        old_checkpoints=1,
+    ),
+    (
+        _DELIVERED,
+        _FOUND,
+        _FENCED,
+        "a_delivery_is_refused",
+        "a_batch_is_written_that_an_older_checkpoint_repeats",
+    ),
+    always=(_TWICE, _LOST, "no_machine_leaves_its_table"),
+    distinct=205_701,
+    mutants=(
+        Mutant("know_batches_by_number", _LOST, 18, bounds={"compares_rows": 0}),
+        Mutant("take_a_smaller_number_for_written", _LOST, 27, bounds={"compares_numbers": 0}),
+        Mutant("look_up_before_fencing", _TWICE, 15, bounds={"fences_first": 0}),
+    ),
+)
+
+SPARK_TWO_QUERIES = _scenario(
+    "spark_two_queries",
+    "Two queries in one group read the same partition and write to different outputs. The group belongs to the first "
+    "one that commits. The other one is refused, at its start or by its first delivery. Drivers crash, answers and the "
+    "checkpoint of the first query are lost, and a transaction times out.",
+    _bounds(Sink.BATCH, Key.POSITIONS, reads=int(Reads.QUERIES), crashes=1, lost=1, timeouts=1, lost_checkpoints=1),
+    (_DELIVERED, _FOUND, _FENCED, "a_delivery_is_refused", _REFUSED_AT_START),
+    distinct=101_864,
+    mutants=(
+        Mutant("take_any_position_for_its_own", _LOST, 15, bounds={"compares_writes": 0}),
+        Mutant("begin_after_any_position", _LOST, 10, bounds={"checks_group": 0}),
+    ),
+)
+
+SPARK_TWO_WRITES = _scenario(
+    "spark_two_writes",
+    "A function of foreachBatch writes each batch to two outputs under one group. The second write finds the position "
+    "of the first, and is refused. Drivers crash, a second one starts, answers are lost, and a transaction times out.",
+    _bounds(Sink.BATCH, Key.POSITIONS, reads=int(Reads.WRITES), crashes=2, second_drivers=1, lost=1, timeouts=1),
+    (_FOUND, _FENCED, "a_delivery_is_refused"),
+    distinct=12_094,
+    mutants=(Mutant("take_any_position_for_its_own", _LOST, 13, bounds={"compares_writes": 0}),),
+)
+
+SPARK_EXPIRED_POSITIONS = _scenario(
+    "spark_expired_positions",
+    "The group loses its positions: they expire, or the group is deleted. Every position is also in the progress "
+    "topic, which is compacted and keeps it. Drivers crash, a second one starts, and answers and the checkpoint are "
+    "lost.",
+    _bounds(
+        Sink.BATCH,
+        Key.POSITIONS,
+        crashes=1,
+        second_drivers=1,
+        lost=1,
+        lost_checkpoints=1,
+        expiries=1,
+    ),
+    (
+        _DELIVERED,
+        _FOUND,
+        _FENCED,
+        "a_batch_is_found_by_the_progress_topic",
+        "a_new_query_goes_on_where_the_lost_one_was",
+    ),
+    distinct=34_449,
+    mutants=(
+        Mutant("know_positions_by_the_group_alone", _TWICE, 16, bounds={"keeps_progress": 0}),
+        Mutant("look_up_before_fencing", _TWICE, 15, bounds={"fences_first": 0}),
+    ),
+)
+
+SPARK_RECREATED_TOPIC = _scenario(
+    "spark_recreated_topic",
+    "The topic of the source is deleted and created again, with new records at the old offsets. The query is refused: "
+    "offsets in the checkpoint and positions of the group carry the id of the topic before. Drivers crash, and answers "
+    "and the checkpoint are lost.",
+    _bounds(
+        Sink.BATCH,
+        Key.POSITIONS,
+        crashes=1,
+        second_drivers=1,
+        lost=1,
+        lost_checkpoints=1,
+        recreated_topics=1,
+    ),
+    (_DELIVERED, _FOUND, _FENCED, _REFUSED_AT_START),
+    distinct=35_585,
+    mutants=(Mutant("know_topics_by_name", _LOST, 12, bounds={"compares_topics": 0}),),
+)
+
+SPARK_TWO_MODES = _scenario(
+    "spark_two_modes",
+    "Two drivers run one query on one checkpoint: the first delivers in mode batch, the second in mode partition, "
+    "under different transactional ids. Each claims the group before it delivers, under the id of the claim before, "
+    "and mode batch fences the tasks of mode partition. Drivers crash, attempts outlive them, answers are lost, a "
+    "transaction times out, and the positions of the group expire.",
+    _bounds(
+        Sink.BATCH,
+        Key.POSITIONS,
+        modes=int(Modes.TWO_WITH_OWN_IDS),
+        partitions=1,
+        batch_records=1,
+        crashes=1,
+        orphans=1,
+        second_drivers=1,
+        lost=1,
+        timeouts=1,
+        expiries=1,
+    ),
+    (_DELIVERED, _FOUND, _FENCED, "a_mode_takes_over_from_the_other"),
+    distinct=464_294,
+    mutants=(
+        Mutant("deliver_without_a_claim", _TWICE, 15, bounds={"claims": 0}),
+        Mutant("claim_under_its_own_id", _TWICE, 25, bounds={"claims_under_holder": 0}),
+        Mutant("claim_first_under_its_own_id", _TWICE, 25, bounds={"shares_first_claim": 0}),
+        Mutant("leave_tasks_of_the_other_mode", _TWICE, 25, bounds={"fences_tasks": 0}),
     ),
 )

@@ -13,6 +13,12 @@ UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
     ("delivery", "LOOKING_UP", "ASK_AGAIN"): _LOOK_UP,
     ("delivery", "LOOKING_UP", "BE_FENCED"): _LOOK_UP,
     ("delivery", "LOOKING_UP", "FAIL"): _LOOK_UP,
+    (
+        "delivery",
+        "CLAIMING",
+        "BE_FENCED",
+    ): "a delivery whose claim is fenced reads the newest claim again",
+    ("delivery", "CLAIMING", "FAIL"): _FATAL,
     ("delivery", "SENDING_ROWS", "FAIL"): _FATAL,
     ("delivery", "SENDING_OFFSETS", "FAIL"): _FATAL,
     ("delivery", "COMMITTING", "ABORT"): "a time-out fences in a scenario, as with transaction version 2",

@@ -26,8 +26,33 @@ def first_to_send(first: int, past: int, committed: int) -> int:
     return committed
 
 
-def find_by_positions(rows: int, left: int) -> int:
-    """What positions tell: of how many `rows` a delivery has, and how many of them are `left` to be sent."""
+def is_of_another_write(is_same_query: bool, is_same_sink: bool, batch: int, found_batch: int) -> bool:
+    """Whether a position was committed by a write that is not the one that looks it up.
+
+    A query keeps its id as long as its checkpoint, and a sink its name as long as plan and output: one of the two may
+    change. A second sink of the same query shows itself within one batch.
+    """
+    if is_same_sink:
+        return False
+    return not is_same_query or found_batch >= batch
+
+
+def is_progress_lost(has_earlier_batches: bool, has_position: bool, has_progress_topic: bool) -> bool:
+    """Whether positions of a delivery were there once and are deleted, as far as it can be told.
+
+    The first batch of a query finds no position. Later ones may find none either, because no row was written before;
+    but then the topic that keeps every position is there, since it is created when a query starts.
+    """
+    return has_earlier_batches and not has_position and not has_progress_topic
+
+
+def find_by_positions(rows: int, left: int, others: int) -> int:
+    """What positions tell: how many `rows` a delivery has, and how many of them are `left` to be sent.
+
+    `others` is the number of positions that another write has committed: they say nothing of these rows.
+    """
+    if others > 0:
+        return int(Found.NOT_COMPARABLE)
     if left == rows:
         return int(Found.NONE_DELIVERED)
     if left == 0:
@@ -35,25 +60,44 @@ def find_by_positions(rows: int, left: int) -> int:
     return int(Found.SOME_DELIVERED)
 
 
-def find_by_identity(query: int, batch: int, found_query: int, found_batch: int) -> int:
+def find_by_identity(query: int, batch: int, found_query: int, found_batch: int, has_same_rows: bool) -> int:
     """What the identity of the newest committed batch tells; NONE for both where there is no such batch.
 
     Numbers of batches can be compared within one query alone: with a checkpoint that was lost a new query begins, and
-    counts from 0.
+    counts from 0. A checkpoint that was restored from an older copy counts again from where it was: a smaller number,
+    or the same with other rows, says nothing of these rows.
     """
-    if found_query == NONE:
+    if found_query == NONE or (found_query == query and found_batch < batch):
         return int(Found.NONE_DELIVERED)
-    if found_query != query:
-        return int(Found.NOT_COMPARABLE)
-    if found_batch >= batch:
+    if found_query == query and found_batch == batch and has_same_rows:
         return int(Found.ALL_DELIVERED)
-    return int(Found.NONE_DELIVERED)
+    return int(Found.NOT_COMPARABLE)
+
+
+def is_to_be_claimed(is_own: bool, is_in_group: bool, unfenced: int) -> bool:
+    """Whether another mode of the query may still commit rows of a delivery.
+
+    `is_own`: the newest claim is of this mode, and `is_in_group`, where the next delivery of another mode sees it.
+    `unfenced` is the number of transactional ids of earlier claims that this delivery would have to take first.
+    """
+    return not is_own or not is_in_group or unfenced > 0
+
+
+def is_fenced(generation: int, claim: int) -> bool:
+    """Whether no earlier claim can still commit rows of a place.
+
+    A delivery that takes the ids of that place does so after a look at the claim with the number `claim`. `generation`
+    is that number, as this delivery remembers it or as the position holds it, which a delivery after it has committed.
+    """
+    return generation == claim
 
 
 def decide_found(purpose: int, found: int) -> int:
     """The event of a delivery that knows what was delivered before it."""
-    if found == Found.NOT_COMPARABLE:
+    if found == Found.NOT_COMPARABLE or (found == Found.UNCLAIMED and purpose == Purpose.RESOLVE):
         return int(DeliveryEvent.REFUSE)
+    if found == Found.UNCLAIMED:
+        return int(DeliveryEvent.CLAIM)
     if found == Found.ALL_DELIVERED:
         return int(DeliveryEvent.FIND)
     if purpose == Purpose.RESOLVE:
@@ -75,7 +119,7 @@ def decide_reply(state: int, reply: int) -> int:
         return decide_end(state, reply)
     if reply == Reply.DONE:
         return decide_done(state)
-    if state in (DeliveryState.FENCING, DeliveryState.LOOKING_UP):
+    if state in (DeliveryState.FENCING, DeliveryState.LOOKING_UP, DeliveryState.CLAIMING):
         return int(DeliveryEvent.ASK_AGAIN if reply == Reply.UNKNOWN else DeliveryEvent.FAIL)
     return int(DeliveryEvent.ABORT)
 
@@ -97,6 +141,8 @@ def decide_done(state: int) -> int:
     """The event of what was asked for before the commit, and is done."""
     if state == DeliveryState.FENCING:
         return int(DeliveryEvent.FENCE_OTHERS)
+    if state == DeliveryState.CLAIMING:
+        return int(DeliveryEvent.END_CLAIM)
     if state == DeliveryState.SENDING_ROWS:
         return int(DeliveryEvent.SEND_ROWS)
     return int(DeliveryEvent.SEND_OFFSETS)

@@ -9,17 +9,18 @@ class DeliveryState(IntEnum):
     NEW = 0
     FENCING = 1
     LOOKING_UP = 2
-    SENDING_ROWS = 3
-    SENDING_OFFSETS = 4
-    COMMITTING = 5
-    ABORTING = 6
-    DELIVERED = 7
-    FOUND_DELIVERED = 8
-    KNOWN_ABSENT = 9
-    FENCED = 10
-    FAILED = 11
-    REFUSED = 12
-    UNCERTAIN = 13
+    CLAIMING = 3
+    SENDING_ROWS = 4
+    SENDING_OFFSETS = 5
+    COMMITTING = 6
+    ABORTING = 7
+    DELIVERED = 8
+    FOUND_DELIVERED = 9
+    KNOWN_ABSENT = 10
+    FENCED = 11
+    FAILED = 12
+    REFUSED = 13
+    UNCERTAIN = 14
 
 
 class DeliveryEvent(IntEnum):
@@ -41,6 +42,8 @@ class DeliveryEvent(IntEnum):
     BE_FENCED = 13
     FAIL = 14
     GIVE_UP = 15
+    CLAIM = 16
+    END_CLAIM = 17
 
 
 class Purpose(IntEnum):
@@ -76,6 +79,23 @@ class Found(IntEnum):
     ALL_DELIVERED = 2
     NOT_COMPARABLE = 3
     """What is committed belongs to another query or begins elsewhere: nobody knows whether the rows were delivered."""
+    UNCLAIMED = 4
+    """Not all rows are delivered, and another mode of the query may be delivering them."""
+
+
+class Trait(IntEnum):
+    """A way in which a plan does more than hand on each row in the task that read it."""
+
+    STATEFUL = 1
+    """A row may come from several input rows, or from those of an earlier micro-batch."""
+    MOVING = 2
+    """Rows reach other tasks than those that read them."""
+    CUT = 3
+    """Several tasks read one partition of the source."""
+    BRANCHES = 4
+    """A union of branches of one `load()`: one partition is read once for each."""
+    LOADS = 5
+    """A union of several `load()`s of one topic, each of which reads at its own speed."""
 
 
 class ReaderState(IntEnum):

@@ -3,6 +3,7 @@
     begin(delivery, Purpose.DELIVER, notes)
     while not is_over(delivery):
         # LOOKING_UP: read what is committed    -> looked_up(delivery, found, notes)
+        # CLAIMING: make what other modes of the query have open impossible;
         # FENCING: take the transactional id; SENDING_ROWS, SENDING_OFFSETS: into the open transaction;
         # COMMITTING, ABORTING: end it          -> answered(delivery, reply, notes), as does a look-up that failed
 
@@ -18,7 +19,12 @@ from zombieproof.model.spark_sink.delivering import (
     find_by_identity,
     find_by_positions,
     first_to_send,
+    is_fenced,
+    is_of_another_write,
+    is_progress_lost,
+    is_to_be_claimed,
 )
+from zombieproof.model.spark_sink.planning import is_exact_for
 from zombieproof.model.spark_sink.vocabulary import DeliveryEvent, DeliveryState, Purpose
 from zombieproof.statemachines.notes import MachineIndex, Notes, move
 
@@ -29,8 +35,13 @@ __all__ = [
     "find_by_identity",
     "find_by_positions",
     "first_to_send",
+    "is_exact_for",
+    "is_fenced",
     "is_in_the_output",
+    "is_of_another_write",
     "is_over",
+    "is_progress_lost",
+    "is_to_be_claimed",
     "looked_up",
 ]
 

@@ -2,7 +2,8 @@
 
 Theory of operation: a delivery lives in one process, and remembers nothing of an earlier one: whatever it has to know
 is asked of the brokers. First it takes its transactional id, so that whoever tried before can no longer commit; then it
-reads what is committed, and sends only what is not. Rows and the position of the source behind them are committed in
+reads what is committed, and sends only what is not. Where the query has two modes, which take different ids, it first
+claims the group for its own. Rows and the position of the source behind them are committed in
 one transaction: who comes next finds both or neither. A delivery that only resolves (Spark's ``abort``) goes the same
 way as far as the look-up, and leaves the log as it is.
 *Delivered* and *found delivered* are good ends; *known absent* ends a resolution. *Fenced*, *failed*, *refused* and
@@ -34,6 +35,11 @@ DELIVERY = Machine(
         T(S.LOOKING_UP, E.FIND, S.FOUND_DELIVERED, "an earlier delivery has committed all of them"),
         T(S.LOOKING_UP, E.MISS, S.KNOWN_ABSENT, "a resolution: not all are there, and nobody else brings the rest"),
         T(S.LOOKING_UP, E.REFUSE, S.REFUSED, "what is committed cannot be compared with this batch"),
+        T(S.LOOKING_UP, E.CLAIM, S.CLAIMING, "another mode of the query may be delivering these rows"),
+        T(S.CLAIMING, E.END_CLAIM, S.FENCING, "no other mode commits them any more: it begins again"),
+        T(S.CLAIMING, E.ASK_AGAIN, S.CLAIMING, "no answer: it claims again"),
+        T(S.CLAIMING, E.BE_FENCED, S.FENCED, _OTHER),
+        T(S.CLAIMING, E.FAIL, S.FAILED, _GONE),
         T(S.LOOKING_UP, E.ASK_AGAIN, S.LOOKING_UP, "no answer: it reads again"),
         T(S.LOOKING_UP, E.BE_FENCED, S.FENCED, _OTHER),
         T(S.LOOKING_UP, E.FAIL, S.FAILED, _GONE),
