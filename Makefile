@@ -13,7 +13,7 @@ JOBS ?= logical
 # Kept bytecode: tests start hundreds of processes, and each would compile every source again. `make clean` removes it.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help check test oldest pythons spark clients spark-connector pipeline pipeline-kafka kafka-versions deep gate proposal reductions check-nightly soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test oldest pythons spark spark-versions spark-plans recipes-table clients spark-connector pipeline pipeline-kafka kafka-versions deep gate proposal reductions check-nightly soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -36,6 +36,16 @@ pythons: .venv/ready ## the tests of checker and command line with each of pytho
 
 spark: .venv/spark ## the pipeline's tests on real Spark, in two sessions (Java 17; gets pyspark, 0.5 GB; ZOMBIEPROOF_TESTS=ci takes the slow ones too)
 	$(BIN)/python -m pytest -m spark -n 2 --dist loadfile tests/spark $(ARGS)
+
+spark-plans: .venv/spark ## run 200 random plans under random faults on real Spark, each exact or refused (20 minutes; continues where it stopped, ARGS=--again starts over); writes docs/spark-plans.md
+	$(BIN)/python -m tests.spark.plans $(ARGS)
+
+spark-versions: .venv/spark ## the pipeline's tests on each version of pyspark that it supports, and the refusal of the others (gets 0.5 GB for each; half an hour)
+	$(BIN)/python -m tests.spark_versions $(ARGS)
+
+recipes-table: .venv/spark ## Kafka to a table and back with a package from Maven: PACKAGE=GROUP:ARTIFACT:VERSION KIND=iceberg TABLE=CATALOG.DB.NAME CONF="--conf NAME=VALUE ..."
+	PYSPARK_SUBMIT_ARGS='$(if $(PACKAGE),--packages $(PACKAGE)) $(CONF) pyspark-shell' TABLE_KIND=$(KIND) TABLE=$(TABLE) ZOMBIEPROOF_TESTS=ci \
+		$(BIN)/python -m pytest -m spark -n 0 tests/spark/test_recipes.py -k to_a_table $(ARGS)
 
 clients: .venv/ready ## get clients that others have written (PyPI, npm, Go, Maven) and run all of them against serve (half an hour); writes docs/clients.md
 	$(BIN)/python -m tests.real_clients.install || true

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,10 +50,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Of a test with a sample the rest is slow, and what it says to be long is deep."""
-    sample, long = item.get_closest_marker("sample"), item.get_closest_marker("long")
-    if sample is not None and not any(word in item.name for word in sample.args):
+    """Mark as slow the cases outside a sample, and as deep the long ones and those outside CI's share."""
+    sample, long, share = (item.get_closest_marker(name) for name in ("sample", "long", "share"))
+    is_in_sample = sample is not None and any(word in item.name for word in sample.args)
+    if sample is not None and not is_in_sample:
         item.add_marker(pytest.mark.slow)
+    if share is not None and not is_in_sample and zlib.crc32(item.name.encode()) % share.args[0]:
+        item.add_marker(pytest.mark.deep)
     if long is not None and any(word in item.name for word in long.args):
         item.add_marker(pytest.mark.deep)
 
@@ -86,7 +90,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _samples_name_tests(items: list[pytest.Item]) -> None:
-    """A sample of nothing would leave a kind of test out of `make test` unseen, and what is long may be misspelt."""
+    """Refuse marks that name no case: an empty sample would leave a kind of test out of `make test`.
+
+    An empty share would leave it out of CI.
+    """
     for name in ("sample", "long"):
         named: dict[tuple[str, str], bool] = {}
         for item in items:
@@ -96,6 +103,10 @@ def _samples_name_tests(items: list[pytest.Item]) -> None:
                 named[key] = named.get(key, False) or word in item.name
         if nothing := [f"{test}: {word}" for (test, word), found in named.items() if not found]:
             raise pytest.UsageError(f"@pytest.mark.{name} names no test of its own: {'; '.join(nothing)}")
+    shared = [item for item in items if item.get_closest_marker("share")]
+    in_ci = {item.nodeid.partition("[")[0] for item in shared if not item.get_closest_marker("deep")}
+    if none_left := {item.nodeid.partition("[")[0] for item in shared} - in_ci:
+        raise pytest.UsageError(f"@pytest.mark.share leaves nothing to CI: {'; '.join(sorted(none_left))}")
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,17 +35,24 @@ class NoKafka(Exception):
 
 
 @contextmanager
-def node(folder: Path, release: str | None = None, options: Sequence[str] = (HEAP,)) -> Iterator[str]:
+def node(
+    folder: Path,
+    release: str | None = None,
+    options: Sequence[str] = (HEAP,),
+    more: Mapping[str, str] | None = None,
+) -> Iterator[str]:
     """A node until the end of the block, by its address; `folder` is empty, and holds its log afterwards.
 
-    `options` are of its JVM: `QUICK` begins sooner, and is slow when there is much to do.
+    `options` are of its JVM: `QUICK` begins sooner, and is slow when there is much to do. `more` are settings.
 
     Raises:
         NoKafka: Java, Maven or the jars are not there, or it did not start.
     """
     try:
         java()
-        standing = kafka(KafkaJars(release=release), syncs=False, more=SETTINGS, options=options).start(folder)
+        standing = kafka(
+            KafkaJars(release=release), syncs=False, more={**SETTINGS, **(more or {})}, options=options
+        ).start(folder)
         begun = standing.__enter__()
     except NoJava as error:
         raise NoKafka(str(error)) from error

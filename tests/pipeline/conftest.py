@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from tests.pipeline.outages import Outage
     from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
     from zombieproof.pipeline.sink import Delivering, Row
@@ -73,3 +74,16 @@ def begun(given: dict[str, Any]) -> "Iterator[Callable[..., Delivering]]":
     yield begin
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def outage(brokers: "TestedBrokers", request: pytest.FixtureRequest) -> "Iterator[Outage]":
+    """The means to stop the brokers for a while."""
+    from tests.pipeline.outages import Outage  # noqa: PLC0415  # needs the extra `wire`
+
+    if request.config.getoption("real_kafka"):
+        pytest.skip("a real Kafka is not stopped here; brokers of this project are, without --real-kafka")
+    made = Outage(brokers)
+    yield made
+    if not brokers.is_running:
+        made.start()

@@ -18,7 +18,17 @@ pytest.importorskip(
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline import reader
 from zombieproof.pipeline.kafka import client, producer_for
-from zombieproof.pipeline.reader import MicroBatches, NoSuchTopic, OutOfOrder, RangeNotRead, read, shares
+from zombieproof.pipeline.reader import (
+    BrokersUnavailable,
+    MicroBatches,
+    NoSuchTopic,
+    OutOfOrder,
+    RangeNotRead,
+    RefusedByBrokers,
+    Retries,
+    read,
+    shares,
+)
 from zombieproof.pipeline.sink import deliver
 
 PLACE = ("input", 0)
@@ -48,6 +58,7 @@ def test_a_range_holds_what_is_committed_and_ends_at_markers_too(filled: dict[st
     assert {each: values(filled, *each, deadline_s=10) for each in ranges} == ranges
 
 
+@pytest.mark.slow
 def test_a_range_above_the_last_stable_offset_is_not_read_to_its_end(filled: dict[str, Any]) -> None:
     with pytest.raises(RangeNotRead, match="below the last stable offset"):
         values(filled, 4, 7, deadline_s=1)
@@ -124,8 +135,10 @@ def refused(api: str, error: str, when: str) -> dict[str, Any]:
     return {"name": error, "faults": [{"request": {"api": api}, "inject_error": error, "when": when}]}
 
 
-def begun_and_planned(settings: dict[str, Any]) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
-    batches = MicroBatches(settings, "g")
+def begun_and_planned(
+    settings: dict[str, Any], retries: Retries = reader.RETRIES
+) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
+    batches = MicroBatches(settings, "g", retries)
     try:
         return batches.begin({PLACE: 0}), batches.plan({PLACE: 0})
     finally:
@@ -138,11 +151,11 @@ def test_a_coordinator_that_begins_is_asked_again(filled: dict[str, Any]) -> Non
     assert begun_and_planned(filled) == ({PLACE: 0}, {PLACE: 6})
 
 
+@pytest.mark.slow
 @pytest.mark.txn_faults(plan=refused("OffsetFetch", "NOT_COORDINATOR", "every_time"))
-def test_one_that_never_begins_is_told(filled: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "UNDECIDED_S", 0.5)
-    with pytest.raises(client.KafkaException, match="NOT_COORDINATOR"):
-        begun_and_planned(filled)
+def test_one_that_never_begins_is_told(filled: dict[str, Any]) -> None:
+    with pytest.raises(BrokersUnavailable, match=r"offsets of group g: no broker has answered .*NOT_COORDINATOR"):
+        begun_and_planned(filled, Retries(count=1, interval_s=0.1, attempt_s=0.3))
 
 
 @pytest.mark.txn_faults(plan=refused("ListOffsets", "NOT_LEADER_OR_FOLLOWER", "once"))
@@ -164,5 +177,5 @@ def test_a_client_that_has_not_heard_of_a_partition_is_asked_again() -> None:
 
 @pytest.mark.txn_faults(plan=refused("OffsetFetch", "GROUP_AUTHORIZATION_FAILED", "once"))
 def test_what_does_not_pass_is_told_at_once(filled: dict[str, Any]) -> None:
-    with pytest.raises(client.KafkaException, match="GROUP_AUTHORIZATION_FAILED"):
+    with pytest.raises(RefusedByBrokers, match="offsets of group g: the brokers answer GROUP_AUTHORIZATION_FAILED"):
         begun_and_planned(filled)

@@ -1,5 +1,6 @@
 """A delivery at a live broker: whatever happens to it, and however often it is run, each row is there once."""
 
+import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -7,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from tests.pipeline.outages import Outage
     from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
-    from zombieproof.pipeline.sink import Delivering, Row
+    from zombieproof.pipeline.sink import Row
 
 pytest.importorskip(
     "confluent_kafka",
@@ -18,11 +20,12 @@ pytest.importorskip(
 )
 
 from zombieproof.pipeline.kafka import IllegalSetting, client, producer_for
-from zombieproof.pipeline.sink import DeliveryError, Identity, Source, deliver, resolve
+from zombieproof.pipeline.sink import Delivering, DeliveryError, Identity, Source, deliver, resolve
+from zombieproof.pipeline.sink.asking import Asking
 from zombieproof.pipeline.sink.rows import IllegalRows
 
 Output = Callable[[], Counter[bytes | None]]
-Begun = Callable[..., "Delivering"]
+Begun = Callable[..., Delivering]
 
 LOST_COMMIT = {"name": "lost", "faults": [{"request": {"api": "EndTxn", "committed": True}, "disconnect_on": "after"}]}
 LATE_LOOK = {
@@ -106,6 +109,48 @@ def test_a_commit_that_nobody_answers_is_uncertain_and_the_next_delivery_finds_i
     assert state_of(failure) == "UNCERTAIN"
     assert deliver(rows, **given).state.name == "FOUND_DELIVERED"
     assert output() == once(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("state", ["FENCING", "LOOKING_UP", "SENDING_ROWS", "SENDING_OFFSETS", "COMMITTING"])
+def test_brokers_that_are_away_for_longer_than_a_transaction_lasts_end_no_delivery(
+    state: str,
+    rows: "list[Row]",
+    given: dict[str, Any],
+    output: Output,
+    outage: "Outage",
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The defaults are 60 s for a transaction, and 243 s for the delivery."""
+    step, timers = Delivering.step, list[threading.Timer]()
+
+    def stepped(made: Delivering) -> None:
+        if made.state.name == state and not timers:
+            outage.stop()
+            timers.append(threading.Timer(2.5, outage.start))
+            timers[0].start()
+        step(made)
+
+    monkeypatch.setattr(Delivering, "step", stepped)
+    given["settings"] |= {"transaction.timeout.ms": "1000"}
+    assert deliver(rows, **given, deadline_s=30).is_delivered
+    timers[0].join()
+    assert output() == once(rows)
+
+
+def test_a_delivery_is_not_made_again_after_an_error_that_stays(
+    rows: "list[Row]", given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, step = list[Delivering](), Delivering.step
+
+    def stepped(each: Delivering) -> None:
+        made.append(each)
+        step(each)
+
+    monkeypatch.setattr(Delivering, "step", stepped)
+    with pytest.raises(DeliveryError, match=r"MSG_SIZE_TOO_LARGE.*raise kafka.message.max.bytes"):
+        deliver([rows[0]._replace(value=b"x" * 2_000_000)], **given)
+    assert len(set(map(id, made))) == 1
 
 
 @pytest.mark.txn_faults(plan=LATE_LOOK)
@@ -207,20 +252,86 @@ def test_a_resolution_knows_what_is_there_and_sends_nothing(
     assert output() == once(rows)
 
 
+def test_an_error_that_the_client_keeps_holds_no_frame_of_a_delivery() -> None:
+    """It keeps the one that it raises between two reports; with the frames, no client of a fenced delivery would go."""
+    kept, fatal = (
+        SystemError("an exception was set"),
+        client.KafkaException(client.KafkaError(client.KafkaError._FENCED)),
+    )
+
+    def serve(_: float) -> int:
+        raise kept from fatal
+
+    with pytest.raises(client.KafkaException, match="_FENCED"):
+        Asking._served(serve, 0)
+    assert kept.__traceback__ is None
+
+
 def test_a_batch_without_positions_is_known_by_its_identity(
     rows: "list[Row]", given: dict[str, Any], output: Output
 ) -> None:
     bare = [row._replace(source=None) for row in rows]
-    for batch in (0, 0, 1, 0, 1):
+    for batch in (0, 0, 1, 1):
         deliver(bare[batch * 10 : batch * 10 + 10], **given, identity=Identity("q", batch, "output"))
     assert output() == once(rows)
+
+
+@pytest.mark.parametrize("batch", [0, 1], ids=["an older number", "the same number, other rows"])
+def test_a_checkpoint_that_goes_back_is_refused(
+    batch: int, rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    for number in (0, 1):
+        deliver(rows[number * 10 : number * 10 + 10], **given, identity=Identity("q", number, "output"))
+    with pytest.raises(DeliveryError, match=f"of query q, sink without a name, batch {batch}, and the") as failure:
+        deliver(rows[:15], **given, identity=Identity("q", batch, "output"))
+    assert state_of(failure) == "REFUSED"
+    assert output() == once(rows[:20])
+
+
+def test_a_position_of_another_write_is_refused_and_nothing_is_written(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    deliver(rows[:10], **given, identity=Identity("q", 4, sink="good"))
+    for other in (Identity("p", 5, sink="bad"), Identity("q", 4, sink="bad")):
+        for those in (rows[:10], rows):
+            with pytest.raises(DeliveryError, match=r"sink bad.* of query q, sink good, batch 4") as failure:
+                deliver(those, **given, identity=other)
+            assert state_of(failure) == "REFUSED"
+    assert output() == once(rows[:10])
+
+
+@pytest.mark.parametrize("identity", [Identity("p", 0, sink="good"), Identity("q", 5, sink="better")])
+def test_a_lost_checkpoint_and_a_changed_plan_go_on_where_they_were(
+    identity: Identity, rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    deliver(rows[:10], **given, identity=Identity("q", 4, sink="good"))
+    deliver(rows, **given, identity=identity)
+    assert output() == once(rows)
+
+
+def test_positions_of_an_earlier_release_are_anybodys(rows: "list[Row]", given: dict[str, Any], output: Output) -> None:
+    deliver(rows[:10], **given)
+    deliver(rows, **given, identity=Identity("q", 0, sink="good"))
+    assert output() == once(rows)
+    first = '{"zombieproof":1,"query":"q","batch":7}'
+    assert Identity.of_metadata(first, ("output", 0)) == Identity("q", 7, "output")
+
+
+def test_a_position_tells_all_of_its_write(rows: "list[Row]", given: dict[str, Any]) -> None:
+    told = Identity("q", 4, sink="good", mode="partition", attempt="0.1 (TID 7)")
+    deliver(rows[:10], **given, identity=told)
+    with pytest.raises(DeliveryError) as failure:
+        deliver(rows, **given, identity=Identity("p", 4, sink="better", mode="batch"))
+    assert "these rows are of query p, sink better, batch 4 (mode batch)" in str(failure.value)
+    assert "of query q, sink good, batch 4 (mode partition, task attempt 0.1 (TID 7))" in str(failure.value)
+    assert Identity.of_metadata(told.metadata(), ("", 0)) == told
 
 
 def test_a_batch_of_another_query_is_refused_and_nothing_is_written(
     rows: "list[Row]", given: dict[str, Any], output: Output
 ) -> None:
     deliver(rows[:5], **given, identity=Identity("q", 7, "output"))
-    with pytest.raises(DeliveryError, match="a lost or a new checkpoint") as failure:
+    with pytest.raises(DeliveryError, match="a new, a lost or an older checkpoint") as failure:
         deliver(rows[5:], **given, identity=Identity("another", 0, "output"))
     assert state_of(failure) == "REFUSED"
     assert output() == once(rows[:5])

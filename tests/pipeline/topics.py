@@ -45,6 +45,27 @@ def make_topics(bootstrap: str, **partitions: int) -> None:
             time.sleep(0.05)
 
 
+def remake_topic(bootstrap: str, topic: str, partitions: int) -> None:
+    """Delete a topic, and create it again under the same name."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.delete_topics([topic], operation_timeout=CALL_S)[topic].result(CALL_S)
+    until = time.monotonic() + MADE_S
+    while topic in admin.list_topics(timeout=CALL_S).topics:
+        assert time.monotonic() < until, f"{topic} is not deleted after {MADE_S:g} s"
+        time.sleep(0.02)
+    make_topics(bootstrap, **{topic: partitions})
+
+
+def forget_group(bootstrap: str, group: str) -> None:
+    """Delete a group with its positions, if there is one, as `offsets.retention.minutes` does."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    try:
+        admin.delete_consumer_groups([group])[group].result(CALL_S)
+    except client.KafkaException as error:
+        if error.args[0].name() != "GROUP_ID_NOT_FOUND":
+            raise
+
+
 def _led(admin: Any, topic: str) -> list[int]:
     """Partitions of a topic that have a leader."""
     told = admin.list_topics(timeout=CALL_S).topics.get(topic)

@@ -14,10 +14,12 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter
 
 from tests.spark.naive import Reached, commit_alone
 from zombieproof.model.spark_sink.vocabulary import DeliveryState
-from zombieproof.pipeline.sink import Delivering, Row
+from zombieproof.pipeline.sink import Delivering, Row, deliver
+from zombieproof.pipeline.sink.claims import Claim, partition_id
+from zombieproof.pipeline.sink.rows import LocatedRows, located
 from zombieproof.pipeline.spark import sink
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
-from zombieproof.pipeline.spark.options import sink_options
+from zombieproof.pipeline.spark.options import CHECKED, Mode, sink_options
 from zombieproof.pipeline.spark.sink import StreamWriter
 from zombieproof.pipeline.spark.staging import Handed
 from zombieproof.pipeline.spark.tables import TableRows, table_of
@@ -25,8 +27,8 @@ from zombieproof.pipeline.spark.task_context import this_attempt
 
 NOT_WRITTEN, WRITTEN, ALL_WRITTEN = "before write", "after write", "before commit"
 COMMITTED = "after commit"
-OPEN, ZOMBIE, OUTAGE = "in the transaction", "zombie", "outage"
-POINTS: Final = (NOT_WRITTEN, WRITTEN, ALL_WRITTEN, OPEN, COMMITTED, ZOMBIE, OUTAGE)
+OPEN, ZOMBIE, OTHER_MODE, OUTAGE = "in the transaction", "zombie", "zombie in the other mode", "outage"
+POINTS: Final = (NOT_WRITTEN, WRITTEN, ALL_WRITTEN, OPEN, COMMITTED, ZOMBIE, OTHER_MODE, OUTAGE)
 STRIKES_IN: Final = 1
 """The partition whose task is struck; the first one has written before."""
 WAIT_S: Final = 20.0
@@ -84,9 +86,23 @@ def struck_delivery(fault: Fault, rows: Sequence[Row], **told: Any) -> Any:
         if not made.is_over and fault.strikes(ZOMBIE):
             with Delivering(rows, **told) as other:
                 assert other.run().is_delivered
+        if not made.is_over and fault.strikes(OTHER_MODE):
+            deliver_in_the_other_mode(located(rows), told)
         if not made.is_over and fault.strikes(OUTAGE):
             fault.await_end_of_outage()
         return made.run()
+
+
+def deliver_in_the_other_mode(rows: LocatedRows, told: dict[str, Any]) -> None:
+    """Deliver as a driver that runs the same query in the other mode."""
+    claim: Claim = told["query"].claim
+    mode, id_ = Mode.PARTITION if claim.mode == Mode.BATCH.value else Mode.BATCH, claim.transactional_id
+    told = {**told, "query": told["query"]._replace(claim=claim._replace(mode=mode.value)), "transactional_id": id_}
+    if mode == Mode.BATCH:
+        deliver(rows, **told)
+        return
+    for place, (first, _) in rows.spans().items():
+        deliver(rows.behind({place: first}), **{**told, "transactional_id": partition_id(id_, place)})
 
 
 def struck(fault: Fault) -> Any:
@@ -174,6 +190,7 @@ class Faulty(DataSource):
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802  # Spark's name
         told = {name: value for name, value in self.options.items() if name not in ("point", "armed")}
+        told[CHECKED] = "the sink of these tests"
         ZombieproofSource(told).streamWriter(schema, overwrite)
         return self.writes(sink_options(told, streaming=True), Fault(self.options["point"], self.options["armed"]))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.pipeline.topics import Filled, fill, make_topics, read_back, undecided
+from tests.pipeline.topics import Filled, fill, forget_group, make_topics, read_back, undecided
 from tests.spark.faulty import OUTAGE, OVER, WAIT_S, Faulty, Naive
 from zombieproof.pipeline import register
 
@@ -128,6 +128,10 @@ class Query:
         number = self.newest("commits")
         for each in (f"{number}", f".{number}.crc"):
             (self.checkpoint / "commits" / each).unlink(missing_ok=True)
+
+    def forget_positions(self) -> None:
+        """Lose what the group has committed."""
+        forget_group(self.bootstrap, "copier")
 
     def forget_checkpoint(self) -> None:
         """Lose it."""

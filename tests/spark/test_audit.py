@@ -39,6 +39,7 @@ def same(one: Report, other: Report) -> bool:
     return one.model_dump(mode="json") == other.model_dump(mode="json")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("folder", RECORDINGS)
 def test_the_report_is_that_of_replay(spark: "SparkSession", folder: Path) -> None:
     for part in (folder, folder / "segments"):
@@ -134,7 +135,7 @@ def test_a_master_that_is_not_there_is_wrong_usage(
     assert "--spark nowhere: no session of Spark begins" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_example_plots_what_was_open_when(tmp_path: Path) -> None:
     pytest.importorskip(
         "matplotlib", reason="the plot needs matplotlib (extra `plot`); the DataFrames are tested above"

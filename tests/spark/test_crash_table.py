@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 from pyspark.errors import StreamingQueryException
 
 from tests.pipeline.topics import messages
-from tests.spark.faulty import ALL_WRITTEN, COMMITTED, NOT_WRITTEN, OPEN, OUTAGE, WRITTEN, ZOMBIE
+from tests.spark.faulty import ALL_WRITTEN, COMMITTED, NOT_WRITTEN, OPEN, OTHER_MODE, OUTAGE, WRITTEN, ZOMBIE
 from tests.spark.queries import OUTAGE_MS, Query
 
 GOOD = ("batch", "partition")
@@ -62,6 +62,16 @@ def lost_checkpoint(most: int) -> Callable[[Query], None]:
     return run
 
 
+def expired(*, with_checkpoint: bool) -> Callable[[Query], None]:
+    def run(query: Query) -> None:
+        query.run()
+        query.forget_positions()
+        (query.forget_commit if with_checkpoint else query.forget_checkpoint)()
+        query.run()
+
+    return run
+
+
 def again(point: str) -> Callable[[Query], None]:
     def run(query: Query) -> None:
         crash(query, point)
@@ -71,14 +81,18 @@ def again(point: str) -> Callable[[Query], None]:
     return run
 
 
-def zombie(query: Query) -> None:
+def zombie(point: str = ZOMBIE) -> Callable[[Query], None]:
     """Another did the same while it was in its transaction; ours is fenced, and the naive one commits as well."""
-    if query.sink == "naive":
-        query.run(ZOMBIE)
-    else:
-        with pytest.raises(StreamingQueryException, match="another producer has taken the transactional id"):
+
+    def run(query: Query) -> None:
+        if query.sink == "naive":
             query.run(ZOMBIE)
-        query.run()
+        else:
+            with pytest.raises(StreamingQueryException, match="another producer has taken the transactional id"):
+                query.run(point)
+            query.run()
+
+    return run
 
 
 TABLE: dict[str, Callable[[Query], None]] = {
@@ -88,24 +102,35 @@ TABLE: dict[str, Callable[[Query], None]] = {
     "driver dies after commit, before the commit log": replayed_after_the_commit,
     "commit raises though it took effect": again(COMMITTED),
     "task fails after writing": again(WRITTEN),
-    "zombie": zombie,
+    "zombie": zombie(),
+    "zombie in the other mode": zombie(OTHER_MODE),
     "two drivers": two_drivers,
     "checkpoint lost, larger batches": lost_checkpoint(300),
     "checkpoint lost, smaller batches": lost_checkpoint(20),
     "outage longer than the time-out": again(OUTAGE),
+    "positions expire, the newest batch is repeated": expired(with_checkpoint=True),
+    "positions expire, checkpoint lost": expired(with_checkpoint=False),
 }
 
 
-IN_CI = {
-    "batch": set(TABLE) - {"checkpoint lost, smaller batches"},
-    "partition": set(TABLE)
-    - {
+OF_ONE_MODE = {
+    "batch": {
         "driver dies before write",
         "commit raises though it took effect",
+        "checkpoint lost, larger batches",
+        "positions expire, checkpoint lost",
+    },
+    "partition": {
+        "driver dies after all tasks",
         "task fails after writing",
         "checkpoint lost, smaller batches",
+        "positions expire, the newest batch is repeated",
     },
-    "naive": {"driver dies inside commit", "zombie", "outage longer than the time-out"},
+}
+IN_CI = {
+    "batch": set(TABLE) - OF_ONE_MODE["partition"] - {"driver dies inside commit", "outage longer than the time-out"},
+    "partition": set(TABLE) - OF_ONE_MODE["batch"] - {"driver dies after commit, before the commit log"},
+    "naive": {"driver dies inside commit"},
 }
 """The rows that CI takes of each sink; `deep` takes all."""
 CASES = [
@@ -128,6 +153,7 @@ def test_output_is_exact_but_for_the_naive_sink(query: Callable[..., Query], sin
         assert not wrong
 
 
+@pytest.mark.long("[batch]")
 @pytest.mark.parametrize("sink", GOOD)
 def test_a_batch_that_was_written_is_not_sent_again(query: Callable[..., Query], sink: str) -> None:
     under_test = query(sink=sink)

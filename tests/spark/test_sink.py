@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 
 from tests.pipeline.topics import messages, read_back
 from tests.spark.queries import Query
 from zombieproof.pipeline import exactly_once
+from zombieproof.pipeline.sink.rows import IllegalRows
 from zombieproof.pipeline.spark.options import IllegalOption
+from zombieproof.pipeline.spark.plans import UnsuitablePlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,12 +41,21 @@ def written(query: Query, rows: "DataFrame", name: str = "c", **options: Any) ->
 
 def test_each_row_is_written_as_it_is(query: Query) -> None:
     rows = query.rows().selectExpr(
-        "key", "value", "array(struct('a' as key, cast('1' as binary) as value)) as headers", "source", "partition"
+        "key",
+        "value",
+        "array(struct('a' as key, cast('1' as binary) as value)) as headers",
+        "source",
+        "partition",
+        "timestamp - interval 1 day as timestamp",
     )
-    made = written(query, rows)
+    made = written(query, rows, includeTimestamp="true")
     found = messages(query.bootstrap, "output")
     assert Counter(each.value() for each in found) == Counter(query.filled.committed)
     assert {tuple(each.headers()) for each in found} == {(("a", b"1"),)}
+    read = {each.value(): each.timestamp()[1] for each in messages(query.bootstrap, "input")}
+    assert {each.value(): each.timestamp()[1] for each in found} == {
+        value: at - 86_400_000 for value, at in read.items()
+    }
     assert all(each.partition() == int(each.value().split(b"-")[1]) % 3 for each in found), "partition is where it goes"
     assert sum(each["sink"]["numOutputRows"] for each in made.recentProgress) == len(found)
 
@@ -72,14 +83,38 @@ def test_a_batch_query_writes_once_however_often_it_runs(query: Query) -> None:
 
 
 def test_mode_partition_refuses_rows_that_another_task_has_read(query: Query) -> None:
+    """The plan is refused at the start; under a format that is not checked there, the task refuses its rows."""
+    rows = query.rows().repartition(2, "value")
+    with pytest.raises(UnsuitablePlan, match="has RepartitionByExpression"):
+        written(query, rows, mode="partition")
+    made = rows.writeStream.format("faulty").options(
+        **query.kafka, topic="output", mode="partition", point="", armed=""
+    )
+    made = made.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True)
     with pytest.raises(StreamingQueryException, match="between source and sink is a shuffle"):
-        written(query, query.rows().repartition(2, "value"), mode="partition")
+        made.start().awaitTermination()
     assert not read_back(query.bootstrap, "output")
 
 
 def test_a_shuffle_is_no_matter_to_mode_batch(query: Query) -> None:
     written(query, query.rows().repartition(2, "value"))
     assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
+def test_mode_partition_takes_plans_that_keep_each_row_in_its_task(query: Query) -> None:
+    """Also several rows for one that was read, and several partitions in one task."""
+    rows = query.rows().selectExpr("explode(array('a', 'b')) as x", "value", "source")
+    rows = rows.selectExpr("concat(x, cast(value as string)) as value", "source").coalesce(1)
+    written(query, rows, mode="partition")
+    expected = Counter(letter + value for value in query.filled.committed for letter in (b"a", b"b"))
+    assert read_back(query.bootstrap, "output") == expected
+
+
+def test_mode_and_transactional_id_may_change_from_run_to_run(query: Query) -> None:
+    for options in ({"mode": "partition"}, {"mode": "batch"}, {"kafka.transactional.id": "other"}):
+        written(query, query.rows(), **options)
+        assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+        query.fill_more()
 
 
 def counted(query: Query, checkpoint: str, group: str = "counter") -> None:
@@ -112,7 +147,7 @@ def test_an_aggregation_is_known_by_its_batch_as_long_as_the_checkpoint_is_kept(
     query.forget_commit()
     counted(query, "checkpoint")
     assert read_back(query.bootstrap, "output") == before
-    with pytest.raises(StreamingQueryException, match="a lost or a new checkpoint means"):
+    with pytest.raises(StreamingQueryException, match="a new, a lost or an older checkpoint"):
         counted(query, "a new one")
     assert read_back(query.bootstrap, "output") == before
 
@@ -136,13 +171,18 @@ def test_rows_without_a_source_are_known_by_their_batch_in_the_sink_of_a_stream_
             "column source does not say which task read a row",
         ),
         (["value", "struct(topic, offset) as source"], {}, "column source has no field partition"),
+        (
+            ["value", "source", "1 as timestamp"],
+            {"includeTimestamp": "true"},
+            "column timestamp is int; legal is a column of type timestamp",
+        ),
         (["value", "cast(null as struct<topic string, partition int, offset long>) as source"], {}, "source is null"),
     ],
 )
-def test_what_the_sink_refuses_is_an_error_of_spark_with_our_words(
+def test_what_the_sink_refuses_is_told_at_the_start_or_by_spark_with_our_words(
     query: Query, columns: list[str], options: dict[str, str], said: str
 ) -> None:
-    with pytest.raises((StreamingQueryException, AnalysisException), match=said):
+    with pytest.raises((StreamingQueryException, IllegalRows, IllegalOption), match=said):
         written(query, query.rows().selectExpr(*columns), **options)
     assert not read_back(query.bootstrap, "output")
 

@@ -95,29 +95,32 @@ def test_columns_are_those_of_kafka_s_source(reading: "Callable[..., DataFrame]"
 
 
 def test_a_batch_query_reads_from_and_to_the_offsets_it_is_told(reading: "Callable[..., DataFrame]") -> None:
-    assert reading(startingOffsets='{"input":{"0":1}}').count() == 1
+    assert reading(startingOffsets='{"input":{"0":1,"1":-2}}').count() == 1
     assert reading(startingOffsets='{"input":{"0":0,"1":0}}', endingOffsets='{"input":{"0":4,"1":-1}}').count() == 1
 
 
 def test_what_is_not_decided_is_not_read(reading: "Callable[..., DataFrame]") -> None:
     with pytest.raises(Exception, match="endingOffsets is 7 for input-0, where everything is decided below 6 only"):
-        reading(endingOffsets='{"input":{"0":7}}').collect()
+        reading(endingOffsets='{"input":{"0":7,"1":-1}}').collect()
 
 
 def test_what_the_source_refuses_is_an_error_of_spark_with_our_words(reading: "Callable[..., DataFrame]") -> None:
-    with pytest.raises(AnalysisException, match="there is no option subscribepattern; legal are subscribe"):
-        reading(subscribePattern="in.*")
+    with pytest.raises(AnalysisException, match="there is no option startingoffset; legal are assign, subscribe"):
+        reading(startingOffset="latest")
     with pytest.raises(Exception, match="topic absent: the brokers do not have it"):
         reading(subscribe="absent").collect()
     with pytest.raises(Exception, match="offsets are given for input-9, which the brokers do not have"):
         reading(startingOffsets='{"input":{"9":0}}').collect()
+    with pytest.raises(Exception, match="startingOffsets leaves out input-1; legal is a value for every partition"):
+        reading(startingOffsets='{"input":{"0":0}}').collect()
 
 
 def test_a_streaming_query_ends_at_the_last_stable_offset_and_says_so(streaming: Callable[..., Any]) -> None:
     found, progress = streaming()
     assert found == {b"a": 1, b"c": 1}
     (source,) = progress[-1]["sources"]
-    assert json.loads(source["endOffset"]) == json.loads(source["latestOffset"]) == {"input": {"0": 6, "1": 0}}
+    end, latest = json.loads(source["endOffset"]), json.loads(source["latestOffset"])
+    assert end == latest == {"@topicIds": latest["@topicIds"], "input": {"0": 6, "1": 0}}
 
 
 def test_limits_are_offsets_which_are_more_than_rows(streaming: Callable[..., Any]) -> None:
@@ -166,6 +169,6 @@ def test_what_comes_while_a_query_begins_at_the_end_is_in_its_second_batch(log: 
         producer.commit_transaction(10)
         first = reader.latestOffset(begins, ReadAllAvailable())
         assert reader.partitions(begins, first) == []
-        assert reader.latestOffset(first, ReadAllAvailable()) == {"input": {"0": 6, "1": 2}}
+        assert reader.latestOffset(first, ReadAllAvailable())["input"] == {"0": 6, "1": 2}
     finally:
         reader.stop()

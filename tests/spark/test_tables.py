@@ -69,3 +69,28 @@ def test_what_is_left_of_it_is_what_is_left_of_a_list(rows: list[Row], committed
 def test_an_offset_that_is_none_is_refused() -> None:
     with pytest.raises(IllegalRows, match="read at a-0, offset -1"):
         spans(table([Row("out", b"v", source=Source("a", 0, -1))]), None)
+
+
+def stamped(micros: list[int | None], **options: str) -> list[int | None]:
+    """What becomes of timestamps."""
+    told = sink_options(
+        {"kafka.bootstrap.servers": "nowhere:1", "kafka.group.id": "g", "topic": "out", **options}, streaming=True
+    )
+    columns = {
+        "value": pa.array([b"v"] * len(micros)),
+        "timestamp": pa.array(micros, pa.timestamp("us", tz="Europe/Berlin")),
+        "source": pa.array([{"topic": "a", "partition": 0, "offset": number} for number, _ in enumerate(micros)]),
+    }
+    return [row.timestamp_ms for row in TableRows(table_of(iter([pa.RecordBatch.from_pydict(columns)]), told), told)]
+
+
+def test_timestamps_are_milliseconds_and_left_out_unless_they_are_asked_for() -> None:
+    micros = [1_700_000_000_123_456, 1000, None]
+    assert stamped(micros, includeTimestamp="true") == [1_700_000_000_123, 1, None]
+    assert stamped(micros) == [None, None, None]
+
+
+@pytest.mark.parametrize("micros", [-1_000_000, 0, 999])
+def test_a_timestamp_that_the_client_would_replace_is_refused(micros: int) -> None:
+    with pytest.raises(IllegalRows, match="legal is a time from 1 ms on"):
+        stamped([5_000, micros], includeTimestamp="true")

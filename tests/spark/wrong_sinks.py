@@ -9,7 +9,8 @@ from typing import Any
 from unittest.mock import patch
 
 from tests.spark.faulty import COMMITTED, ZOMBIE, Fault, Faulty, FaultyWriter, Struck
-from zombieproof.pipeline.sink import Row, deliver
+from zombieproof.model.spark_sink.vocabulary import DeliveryState
+from zombieproof.pipeline.sink import Outcome, Row, deliver
 from zombieproof.pipeline.sink.asking import Asking
 from zombieproof.pipeline.sink.rows import left_by_positions, spans
 from zombieproof.pipeline.spark import sink
@@ -102,8 +103,9 @@ class WrongWriter(FaultyWriter):
         self._wrong = wrong
 
     def commit(self, messages: Any, batchId: int) -> None:  # noqa: N803  # Spark's name
-        def delivered(rows: Sequence[Row], **told: Any) -> None:
+        def delivered(rows: Sequence[Row], **told: Any) -> Outcome:
             WRONG[self._wrong](self._fault, rows, **told)
+            return Outcome(DeliveryState.DELIVERED, len(rows))
 
         with patch.object(sink, "deliver", delivered):
             StreamWriter.commit(self, messages, batchId)

@@ -17,12 +17,39 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_report", "audit_transactions", "exactly_once", "register"]
 
+_SESSIONS: Final = "zombieproof.pipeline.spark.sessions"
 _HOME: Final = {
     "audit_report": "zombieproof.pipeline.audit",
     "audit_transactions": "zombieproof.pipeline.audit",
-    "exactly_once": "zombieproof.pipeline.spark.sessions",
-    "register": "zombieproof.pipeline.spark.sessions",
+    "exactly_once": _SESSIONS,
+    "register": _SESSIONS,
 }
+VERSIONS: Final = ("4.2", "4.3")
+"""Versions of pyspark that source and sink are tested with."""
+_LACKS: Final = {
+    "3": "it has no data sources in Python",
+    "4.0": "its data sources in Python have no limits for micro-batches, no Trigger.AvailableNow and no Arrow sinks",
+    "4.1": "its data sources in Python have no limits for micro-batches and no Trigger.AvailableNow",
+}
+
+
+class UnsupportedSpark(ImportError):
+    """A version of pyspark that source and sink do not run with."""
+
+
+def _refuse_version(version: str) -> None:
+    """Check the version of pyspark.
+
+    Raises:
+        UnsupportedSpark: source and sink do not run with it, or were not tested with it.
+    """
+    minor = ".".join(version.split(".")[:2])
+    if minor not in VERSIONS:
+        lacks = _LACKS.get(minor) or _LACKS.get(minor.partition(".")[0]) or "source and sink were not tested with it"
+        raise UnsupportedSpark(
+            f"zombieproof.pipeline: pyspark {version} is not supported: {lacks}. Use pyspark {' or '.join(VERSIONS)}: "
+            "pip install 'zombieproof[spark]'"
+        )
 
 
 def __getattr__(name: str) -> Any:
@@ -35,6 +62,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
+        if _HOME[name] == _SESSIONS:
+            _refuse_version(importlib.import_module("pyspark").__version__)
         return getattr(importlib.import_module(_HOME[name]), name)
     except ModuleNotFoundError as missing:
         if missing.name not in ("pyspark", "pyarrow"):

@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from tests.spark.kills.points import BATCH, FIRST, Injection, Point
 from tests.spark.naive import Reached, commit_alone
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
-from zombieproof.pipeline.spark.options import SinkOptions, sink_options
+from zombieproof.pipeline.spark.options import CHECKED, SinkOptions, sink_options
 from zombieproof.pipeline.spark.tables import TableRows, table_of
 from zombieproof.pipeline.spark.task_context import this_attempt
 
@@ -99,6 +99,7 @@ class InjectedSource(ZombieproofSource):
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802  # Spark's name
         told = {name.lower(): value for name, value in self.options.items()}
         text = told.pop("injection", "")
+        told[CHECKED] = "the sink of these tests"
         injection = Injection.of_json(text) if text else None
         if told["mode"] == NAIVE:
             del told["mode"]

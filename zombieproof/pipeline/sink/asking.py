@@ -4,12 +4,14 @@ Each call raises ``KafkaException``, which `replies` reads.
 """
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from zombieproof.model.vocabulary import NONE
-from zombieproof.pipeline.kafka import Settings, client, consumer_for, producer_for
+from zombieproof.pipeline.kafka import Settings, client, consumer_for, producer_for, timed_out
+from zombieproof.pipeline.progress_topic import Committed
 from zombieproof.pipeline.sink.rows import Place, Row
 
 ANY_PARTITION = -1
@@ -22,11 +24,6 @@ class RowsNotAcknowledged(Exception):
     def __init__(self, error: Any) -> None:
         self.error = error
         super().__init__(str(error))
-
-
-def late(what: str) -> Any:
-    """The client's own error for what did not come in time."""
-    return client.KafkaError(client.KafkaError._TIMED_OUT, what)  # noqa: SLF001  # librdkafka's own errors begin so
 
 
 class Asking:
@@ -52,24 +49,25 @@ class Asking:
             self._is_connected = True
         self._producer.init_transactions(within_s)
 
-    def committed(self, places: Iterable[Place], within_s: float) -> dict[Place, tuple[int, str]]:
+    def committed(self, places: Iterable[Place], within_s: float) -> dict[Place, Committed]:
         """Positions of the group with their metadata, none of which is undecided; NONE where there is none."""
         asked = [client.TopicPartition(topic, partition) for topic, partition in places]
         found = {}
         for told in self._consumer.committed(asked, within_s) if asked else ():
             if told.error is not None:
                 raise client.KafkaException(told.error)
-            found[told.topic, told.partition] = (told.offset if told.offset >= 0 else NONE, told.metadata or "")
+            offset = told.offset if told.offset >= 0 else NONE
+            found[told.topic, told.partition] = Committed(offset, told.metadata or "")
         return found
 
-    def send_rows(self, rows: Sequence[Row], until: float) -> None:
-        """Open a transaction and send rows in it, until each is acknowledged.
+    def send_rows(self, rows: Sequence[Row], until: float, records: Sequence[Row] = ()) -> None:
+        """Open a transaction and send rows and records of the progress topic in it, until each is acknowledged.
 
         Raises:
             RowsNotAcknowledged: one is not.
         """
         self._producer.begin_transaction()
-        for row in rows:
+        for row in itertools.chain(records, rows):
             self._send(row, until)
             if self._refused:
                 break
@@ -77,7 +75,7 @@ class Asking:
         if self._refused:
             raise RowsNotAcknowledged(self._refused[0])
         if waiting:
-            raise RowsNotAcknowledged(late(f"{waiting} rows are on their way"))
+            raise RowsNotAcknowledged(timed_out(f"{waiting} rows are on their way"))
 
     def _send(self, row: Row, until: float) -> None:
         topic, value, key, partition, headers, timestamp_ms, _ = row
@@ -90,7 +88,7 @@ class Asking:
                 self._producer.produce(topic, value, key, place, **more)
             except BufferError:
                 if time.monotonic() > until:
-                    raise RowsNotAcknowledged(late("the queue of the client stays full")) from None
+                    raise RowsNotAcknowledged(timed_out("the queue of the client stays full")) from None
                 self._served(self._producer.poll, 0.05)
             except client.KafkaException as refused:
                 raise RowsNotAcknowledged(refused.args[0]) from None
@@ -107,8 +105,10 @@ class Asking:
         try:
             return serve(within_s)
         except SystemError as between:
-            if isinstance(between.__cause__, client.KafkaException):
-                raise between.__cause__ from None
+            fatal = between.__cause__
+            _forget_frames(between)
+            if isinstance(fatal, client.KafkaException):
+                raise client.KafkaException(*fatal.args) from None
             return 1
 
     def _told(self, error: Any, _: Any) -> None:
@@ -136,3 +136,15 @@ class Asking:
             self._producer.purge()
         self._producer = None  # it holds `_told`, and so this object: without this neither would go
         self._consumer.close()
+
+
+def _forget_frames(error: BaseException) -> None:
+    """Let go of the frames of an error and of those that led to it: the client keeps one, and so would keep itself."""
+    left: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while left:
+        each = left.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            left += [each.__cause__, each.__context__]

@@ -1,16 +1,27 @@
 """The host of a delivery: it does what the machine's state says, and hands in what came of it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, NotRequired, Self, TypedDict, Unpack
 
 from zombieproof.model.spark_sink.vocabulary import DeliveryState as S
-from zombieproof.model.spark_sink.vocabulary import Purpose, Reply
-from zombieproof.pipeline.kafka import Settings, client
+from zombieproof.model.spark_sink.vocabulary import Found, Purpose, Reply
+from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline.kafka import LOGGER, Settings, client, timed_out
+from zombieproof.pipeline.progress_topic import (
+    NOWHERE,
+    PARTITION,
+    Committed,
+    Progress,
+    ProgressUnusable,
+    without_position,
+)
 from zombieproof.pipeline.sink.asking import Asking, RowsNotAcknowledged
-from zombieproof.pipeline.sink.errors import DeliveryError
-from zombieproof.pipeline.sink.replies import reply_of, reply_of_row
+from zombieproof.pipeline.sink.claiming import Claiming
+from zombieproof.pipeline.sink.claims import ALONE, Query
+from zombieproof.pipeline.sink.errors import ANOTHER_KIND, ANOTHER_MODE, NEEDS_A_GROUP, REMADE, TOO_LARGE, DeliveryError
+from zombieproof.pipeline.sink.replies import PASSING, reply_of, reply_of_row
 from zombieproof.pipeline.sink.rows import (
     Identity,
     IllegalRows,
@@ -19,20 +30,34 @@ from zombieproof.pipeline.sink.rows import (
     Place,
     Row,
     Work,
+    digest,
     left_by_identity,
     left_by_positions,
+    others_of,
     spans,
 )
-from zombieproof.statemachines.delivery.steps import Delivery, answered, begin, is_over, looked_up
+from zombieproof.statemachines.delivery.steps import Delivery, answered, begin, is_over, is_progress_lost, looked_up
 from zombieproof.statemachines.notes import Notes, clear
 
-DEADLINE_S = 120.0
+DEADLINE_S = 243.0
+"""As long as the source retries its calls (`reader.Retries`), so that brokers may be away equally long for both."""
 CALL_S = 10.0
 """At most so long one call waits before it is made again."""
 ABORT_S = 10.0
 """So long an abort may take, also behind the deadline."""
+LOOK_S = 1.0
+"""Seconds for which the first lookup waits for undecided positions; each later one waits twice as long."""
+UNDECIDED = frozenset({"UNSTABLE_OFFSET_COMMIT", "_TIMED_OUT"})
+"""Errors of positions that an open transaction changes; librdkafka itself asks again until the time is over."""
 PAUSE_S = 0.05
 """Between two calls, the first of which was answered at once by something that is to be asked again."""
+AGAIN_S = 1.0
+"""Pause between two deliveries of the same rows."""
+TRANSACTION_S = 60.0
+"""Default of ``transaction.timeout.ms``."""
+
+
+Positions = dict[Place, Committed]
 
 
 class IllegalMove(AssertionError):
@@ -47,12 +72,13 @@ class Delivering:
         settings: of the client, with Kafka's names; at least ``bootstrap.servers``.
         group: the consumer group whose positions say how far the output is.
         transactional_id: of whoever delivers these rows; one for each query, or for each partition of its source.
-        identity: of the batch, where rows do not say where they were read.
+        identity: whose write this is; with a topic where rows do not say where they were read.
+        query: that it is a part of.
         purpose: to deliver, or to find out.
         deadline_s: so long it is tried.
 
     Raises:
-        IllegalRows: a row does not say where it was read, and there is no identity.
+        IllegalRows: a row does not say where it was read, and there is no identity with a topic.
         IllegalSetting: a setting is missing, or is not to be set.
     """
 
@@ -64,6 +90,7 @@ class Delivering:
         group: str,
         transactional_id: str,
         identity: Identity | None = None,
+        query: Query = ALONE,
         purpose: Purpose = Purpose.DELIVER,
         deadline_s: float = DEADLINE_S,
     ) -> None:
@@ -74,13 +101,25 @@ class Delivering:
             f"{'delivery' if purpose == Purpose.DELIVER else 'resolution'} of {len(rows)} rows under transactional id "
             f"{transactional_id!r} and group {group!r}"
         )
-        self._rows, self._identity = rows, identity
+        self._rows, self._identity = rows, identity or Identity("", NONE)
+        self._is_by_batch = self._identity.topic != ""
+        if self._is_by_batch:
+            self._identity = self._identity._replace(rows=digest(rows))
         self._between = spans(rows, identity)
-        self._places = list(self._between) if identity is None else [identity.place]
-        self._until = time.monotonic() + deadline_s
+        self._places = [self._identity.place] if self._is_by_batch else list(self._between)
+        self._topics = {row.topic for row in rows[:1]} | {topic for topic, _ in self._places}
+        self._until, self._patience_s = time.monotonic() + deadline_s, LOOK_S
         self._work: Work | None = None
-        self._said = ""
+        self._lasts_s = float(settings.get("transaction.timeout.ms", TRANSACTION_S * 1000)) / 1000
+        self._times_out: float | None = None
+        self.retries = 0
+        self.may_pass = False
+        """Whether what ended it passes by itself: brokers were away, or away for longer than a transaction lasts."""
+        self._said, self._remedy, self._has_progress = "", NEEDS_A_GROUP, False
+        self._settings, self._group, self._own_id, self._query = settings, group, transactional_id, query
         self._delivery, self._notes = Delivery(), Notes()
+        self._progress = Progress(settings, group, query.progress_topic)
+        self._claiming = query.claim and Claiming(settings, group, transactional_id, query.claim, self._progress)
         self._asking = Asking(settings, group, transactional_id)
         begin(self._delivery, purpose, self._notes)
 
@@ -111,13 +150,13 @@ class Delivering:
             DeliveryError: it is not known that each row is in the output once, or, of a resolution, whether.
         """
         if self.state in (S.FENCED, S.FAILED, S.REFUSED, S.UNCERTAIN):
-            raise DeliveryError(self.state, self.subject, self._said)
+            raise DeliveryError(self.state, self.subject, self._said, self._remedy)
         work = self._work
         if work is None:
-            return Outcome(self.state)
+            return Outcome(self.state, retries=self.retries)
         sent = len(work.rows) if self.state == S.DELIVERED else 0
         positions = work.positions if self.state == S.DELIVERED else {}
-        return Outcome(self.state, sent, len(self._rows) - len(work.rows), positions)
+        return Outcome(self.state, sent, len(self._rows) - len(work.rows), positions, self.retries)
 
     def run(self) -> Outcome:
         """Every step that is left.
@@ -138,7 +177,7 @@ class Delivering:
             self._hear(error.args[0], reply_of(error.args[0]))
         except RowsNotAcknowledged as refused:
             self._hear(refused.error, reply_of_row(refused.error))
-        except NoIdentity as strange:
+        except (NoIdentity, ProgressUnusable) as strange:
             self._said = str(strange)
             answered(self._delivery, Reply.FATAL, self._notes)
         if self._notes.illegal:
@@ -149,13 +188,22 @@ class Delivering:
         """One call; it raises what the client says."""
         state, within_s = self.state, self._within_s()
         if state == S.LOOKING_UP:
-            self._work = self._look(within_s)
+            try:
+                self._work = self._look(within_s)
+            except client.KafkaException:
+                self._progress.ask(self._topics)
+                raise
             looked_up(self._delivery, int(self._work.found), self._notes)
             return
         if state == S.FENCING:
             self._take_id(within_s)
+        elif state == S.CLAIMING and self._claiming is not None:
+            self._claiming.claim(min(self._topics), within_s, self._until)
+            self._asking.close()
+            self._asking = Asking(self._settings, self._group, self._own_id)
         elif state == S.SENDING_ROWS:
-            self._asking.send_rows(self._left().rows, self._until)
+            self._times_out = time.monotonic() + self._lasts_s
+            self._asking.send_rows(self._left().rows, self._until, self._records())
         elif state == S.SENDING_OFFSETS:
             self._asking.send_offsets(self._positions(), within_s)
         elif state == S.COMMITTING:
@@ -165,30 +213,124 @@ class Delivering:
         answered(self._delivery, Reply.DONE, self._notes)
 
     def _take_id(self, within_s: float) -> None:
-        topics = {row.topic for row in self._rows[:1]} or {place[0] for place in self._places}
-        self._asking.take_id(min(topics, default=""), within_s)
+        self._progress.ask(self._topics)
+        self._asking.take_id(min(self._topics, default=""), within_s)
 
     def _within_s(self) -> float:
         return max(0.1, min(CALL_S, self._until - time.monotonic()))
 
     def _hear(self, error: Any, reply: Reply) -> None:
         """What the client says is a reply; one that may be asked again is not behind the deadline."""
-        self._said = str(error)
+        self._said = f"{error}. {TOO_LARGE}" if error.name() == "MSG_SIZE_TOO_LARGE" else str(error)
         if reply == Reply.UNKNOWN and time.monotonic() >= self._until:
             reply = Reply.GIVEN_UP
         elif reply == Reply.UNKNOWN:
             time.sleep(PAUSE_S)
         before = self.state
         answered(self._delivery, reply, self._notes)
+        self.retries += self.state == before
+        if before not in (self.state, S.ABORTING):
+            is_out_of_time = self._times_out is not None and time.monotonic() >= self._times_out
+            may_time_out = reply in (Reply.FENCED, Reply.ABORTABLE)
+            self.may_pass = error.name() in PASSING or (may_time_out and is_out_of_time)
         if self.state == S.ABORTING and before != S.ABORTING:
             self._until = max(self._until, time.monotonic() + ABORT_S)
 
     def _look(self, within_s: float) -> Work:
-        committed = self._asking.committed(self._places, within_s)
-        if self._identity is None:
-            return left_by_positions(self._rows, self._between, {place: at for place, (at, _) in committed.items()})
-        _, text = committed[self._places[0]]
-        return left_by_identity(self._rows, self._identity, Identity.of_metadata(text, self._places[0]))
+        own = self._identity = self._identity._replace(topic_ids=self._topic_ids())
+        try:
+            committed = self._committed(within_s)
+        except client.KafkaException as error:
+            self._patience_s *= 2
+            if error.args[0].name() not in UNDECIDED or not self._is_open_elsewhere(within_s):
+                raise
+            return self._unclaimed()
+        has_position = len(without_position(committed)) < len(committed)
+        if is_progress_lost(self._query.has_earlier_batches, has_position, self._has_progress):
+            self._said = (
+                f"group {self._group} holds no position of these rows, and topic {self._progress.topic}, which would "
+                "keep one, does not exist or is hidden from this client, although this is not the first batch of the "
+                "query"
+            )
+            self._remedy = (
+                "Both were deleted, or no batch has had rows yet. If you know that these rows are not in the output, "
+                f"create the topic and start the query again: {self._progress.command}"
+            )
+            return Work(Found.NOT_COMPARABLE, self._rows, {})
+        if not self._has_progress:
+            self._progress.create()
+            raise client.KafkaException(timed_out(f"topic {self._progress.topic} was created, and is not ready"))
+        found = [Identity.of_metadata(text, place) for place, (_, text) in committed.items()]
+        remade = {place: each.remade(own.topic_ids) for place, each in zip(committed, found, strict=True) if each}
+        for place, topic in remade.items():
+            if topic:
+                self._said = f"position {committed[place].offset} of {place[0]}-{place[1]} is older than topic {topic}"
+                self._remedy = REMADE
+                return Work(Found.NOT_COMPARABLE, self._rows, {})
+        others = others_of(own, found)
+        if self._is_by_batch:
+            work = left_by_identity(self._rows, own, found[0])
+        else:
+            at = {place: offset for place, (offset, _) in committed.items()}
+            work = left_by_positions(self._rows, self._between, at, len(others))
+        if work.found == Found.NOT_COMPARABLE:
+            self._said = f"these rows are of {own}, and the committed position is of {(others or found)[0]}"
+        return self._claimed(work, dict(zip(committed, found, strict=True)))
+
+    def _claimed(self, work: Work, found: Mapping[Place, Identity | None]) -> Work:
+        """The same work, unless the group is to be claimed first, or is claimed by what cannot be compared."""
+        claiming = self._claiming
+        if claiming is None or work.found in (Found.NOT_COMPARABLE, Found.ALL_DELIVERED):
+            return work
+        if claiming.is_other_kind:
+            self._said = f"these rows are of {self._query.claim}, and the newest ones of the query of {claiming.found}"
+            self._remedy = ANOTHER_KIND
+            return Work(Found.NOT_COMPARABLE, self._rows, {})
+        generations = {place: 0 if each is None else each.generation for place, each in found.items()}
+        if claiming.is_needed(generations):
+            return self._unclaimed()
+        self._identity = self._identity._replace(generation=claiming.found.generation if claiming.found else 0)
+        return work
+
+    def _unclaimed(self) -> Work:
+        found = None if self._claiming is None else self._claiming.found
+        self._said = f"these rows are of {self._query.claim}, and the newest claim is of {found}"
+        self._remedy = ANOTHER_MODE
+        return Work(Found.UNCLAIMED, self._rows, {})
+
+    def _topic_ids(self) -> dict[str, str]:
+        """The ids of source and output, and whether the progress topic is there and keeps its records."""
+        ids = self._progress.ids()
+        self._has_progress = (topic_id := ids.pop(self._progress.topic, None)) is not None
+        if topic_id is not None:
+            self._progress.check(topic_id)
+        return ids
+
+    def _committed(self, within_s: float) -> dict[Place, Committed]:
+        """The positions of these rows: those of the group; where it has none, those of the progress topic."""
+        claiming = self._claiming
+        if claiming is None:
+            return self._newest(self._places, within_s)[0]
+        committed, in_group = self._newest([*self._places, claiming.place], within_s)
+        claiming.hear(committed.pop(claiming.place), in_group[claiming.place])
+        return committed
+
+    def _newest(
+        self, places: Sequence[Place], within_s: float
+    ) -> tuple[dict[Place, Committed], dict[Place, Committed]]:
+        """The newest positions, and those of the group alone."""
+        in_group = self._asking.committed(places, min(self._patience_s, within_s))
+        lost = without_position(in_group) if self._has_progress else []
+        return {**dict.fromkeys(places, NOWHERE), **in_group, **self._progress.newest(lost)}, in_group
+
+    def _is_open_elsewhere(self, within_s: float) -> bool:
+        """Whether positions are undecided that another mode may have in an open transaction: it is not waited for."""
+        claiming = self._claiming
+        if claiming is None:
+            return False
+        committed, in_group = self._newest([claiming.place], within_s)
+        claiming.hear(committed[claiming.place], in_group[claiming.place])
+        return not claiming.is_other_kind and claiming.is_needed(dict.fromkeys(self._places, 0))
 
     def _left(self) -> Work:
         if self._work is None:
@@ -197,9 +339,18 @@ class Delivering:
 
     def _positions(self) -> dict[Place, tuple[int, str]]:
         """What is committed together with the rows."""
-        if self._identity is None:
-            return {place: (past, "") for place, past in self._left().positions.items()}
-        return {self._places[0]: (self._identity.batch, self._identity.metadata())}
+        text = self._identity.metadata()
+        if self._is_by_batch:
+            return {self._places[0]: (self._identity.batch, text)}
+        return {place: (past, text) for place, past in self._left().positions.items()}
+
+    def _records(self) -> Sequence[Row]:
+        """The records of the progress topic that say the same."""
+        return [
+            Row(self._progress.topic, value, key, PARTITION)
+            for place, (offset, text) in self._positions().items()
+            for key, value in [self._progress.record(place, offset, text)]
+        ]
 
 
 class Told(TypedDict):
@@ -209,17 +360,32 @@ class Told(TypedDict):
     group: str
     transactional_id: str
     identity: NotRequired[Identity | None]
+    query: NotRequired[Query]
     deadline_s: NotRequired[float]
 
 
 def deliver(rows: Sequence[Row], **told: Unpack[Told]) -> Outcome:
     """Every row is in the output once when this returns; arguments and what it refuses are those of `Delivering`.
 
+    A delivery that ended because brokers were away is followed by another one, which looks what is in the output first,
+    until the deadline.
+
     Raises:
         DeliveryError: that is not known; run it again with the same rows.
     """
-    with Delivering(rows, **told) as made:
-        return made.run()
+    until, retries = time.monotonic() + told.get("deadline_s", DEADLINE_S), 0
+    while True:
+        with Delivering(rows, **told) as made:
+            made.retries = retries
+            try:
+                return made.run()
+            except DeliveryError as error:
+                if not made.may_pass or time.monotonic() >= until:
+                    raise
+                LOGGER.warning("sink: another delivery of the same rows follows after this one: %s", error)
+                retries = made.retries + 1
+        time.sleep(AGAIN_S)
+        told = {**told, "deadline_s": max(AGAIN_S, until - time.monotonic())}
 
 
 def resolve(rows: Sequence[Row], **told: Unpack[Told]) -> Outcome:

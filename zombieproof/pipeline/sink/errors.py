@@ -2,6 +2,22 @@
 
 from zombieproof.model.spark_sink.vocabulary import DeliveryState as S
 
+NEEDS_A_GROUP = (
+    "Give each write a group of its own (kafka.group.id). If this is the same write with a new, a lost or an older "
+    "checkpoint, bring back the newest one; or, if you know that these rows are not in the output, use a new group, "
+    "which starts without positions. Option name keeps the identity of a sink whose plan changes"
+)
+REMADE = (
+    "The topic was deleted and created again, so positions in it mean nothing, and rows that were written may be gone. "
+    "To read and write everything that is there now, use reprocess=NAME for source and sink, or a new group, and a new "
+    "checkpoint"
+)
+ANOTHER_KIND = (
+    "exactlyOnceBy cannot change while a query keeps its group: set it as it was, or use another group and a new "
+    "checkpoint"
+)
+TOO_LARGE = "A row is too large: raise kafka.message.max.bytes of the sink, and max.message.bytes of the topic"
+ANOTHER_MODE = "A driver of the same query may be running in the other mode: end one of the two"
 MEANS = {
     S.FENCED: (
         "another producer has taken the transactional id, or the coordinator aborted the transaction at its time-out; "
@@ -9,16 +25,10 @@ MEANS = {
         "queries, end one of them; then run the batch again: the next delivery looks whether its rows are in the output"
     ),
     S.FAILED: (
-        "it could not go on. Legal is what the client does not complain of: repair that, and run the batch again; the "
-        "next delivery looks what is in the output, and sends only what is not"
+        "this delivery has written nothing. Fix what the client reports, and run the batch again: the next delivery "
+        "looks up what is in the output, and sends only the rest"
     ),
-    S.REFUSED: (
-        "what is committed under this group belongs to another query, and numbers of batches can be compared within "
-        "one query alone: nobody can tell whether these rows are in the output. This is what a lost or a new "
-        "checkpoint means for a plan whose rows do not say where they were read. Legal is the checkpoint that wrote "
-        "it: bring it back; or, if you know that these rows are not in the output (or take away what is), give the "
-        "sink a new group, with which it begins at nothing"
-    ),
+    S.REFUSED: "nothing tells whether these rows are in the output, and nothing was written. ",
     S.UNCERTAIN: (
         "the commit was sent and not answered in the time that there is: the rows are in the output, all or none. "
         "Run the batch again: the next delivery looks, and sends them only if they are not"
@@ -34,7 +44,8 @@ class DeliveryError(RuntimeError):
         state: where its machine ended.
     """
 
-    def __init__(self, state: S, subject: str, said: str) -> None:
+    def __init__(self, state: S, subject: str, said: str, remedy: str = NEEDS_A_GROUP) -> None:
         self.state = state
         between = f" (the client says: {said})" if said else ""
-        super().__init__(f"{subject}: {state.name.lower().replace('_', ' ')}{between}: {MEANS[state]}")
+        means = MEANS[state] + (remedy if state == S.REFUSED else "")
+        super().__init__(f"{subject}: {state.name.lower().replace('_', ' ')}{between}: {means}")

@@ -33,6 +33,10 @@ UNANSWERED = frozenset(
 """Nobody has answered yet, or whoever was asked cannot now (librdkafka says nothing of it for `committed`)."""
 
 
+PASSING = UNANSWERED | {"_MSG_TIMED_OUT", "NETWORK_EXCEPTION", "NOT_LEADER_FOR_PARTITION", "NOT_ENOUGH_REPLICAS"}
+"""Errors that end one delivery, and not the next one once brokers are back."""
+
+
 class ClientError(Protocol):
     """What confluent-kafka's ``KafkaError`` says of itself."""
 

@@ -1,9 +1,11 @@
 """What a delivery is given: rows, where they come from, or which batch they are; and what it gives back."""
 
+import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple, overload
 
 from zombieproof.model.spark_sink.vocabulary import DeliveryState, Found
@@ -14,6 +16,7 @@ from zombieproof.statemachines.delivery.steps import (
     find_by_positions,
     first_to_send,
     is_in_the_output,
+    is_of_another_write,
 )
 
 Place = tuple[str, int]
@@ -41,42 +44,108 @@ class Row(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """Which batch of which query rows are, where they do not say where they come from.
+    """The write that committed a position, and the batch of it.
 
-    `topic` and `partition` name the committed position that carries it: of the output, never of a source.
+    Attributes:
+        query: id of the streaming query, which its checkpoint keeps; for a batch query any text that stays the same.
+        batch: number of the batch within the query.
+        topic: of the output, for rows without a column `source`: its position `partition` carries the identity. "": the
+            positions of the source carry it.
+        sink: name of the sink.
+        rows: `digest` of the batch; "" where positions tell which rows they are.
+        topic_ids: of the topic that was read and of the output, by name.
+        generation: of the claim under which it was committed; 0 without one.
+        mode: in which it was committed; "" if that is not known.
+        attempt: of the task that committed it, for people who read the position; "" if the driver did.
     """
 
     query: str
     batch: int
-    topic: str
+    topic: str = ""
     partition: int = 0
+    sink: str = ""
+    rows: str = ""
+    topic_ids: Mapping[str, str] = MappingProxyType({})
+    generation: int = 0
+    mode: str = ""
+    attempt: str = ""
 
     @property
     def place(self) -> Place:
-        """Whose committed position carries it: the same one for every batch of an output."""
+        """The position that carries the identity: the same for every batch of an output."""
         return self.topic, self.partition
 
+    def __str__(self) -> str:
+        """The query, the sink and the batch, for messages."""
+        how = [f"mode {self.mode}"] * bool(self.mode) + [f"task attempt {self.attempt}"] * bool(self.attempt)
+        more = f" ({', '.join(how)})" if how else ""
+        return f"query {self.query}, sink {self.sink or 'without a name'}, batch {self.batch}{more}"
+
     def metadata(self) -> str:
-        """How it stands beside a committed position."""
-        return json.dumps({"zombieproof": 1, "query": self.query, "batch": self.batch}, separators=(",", ":"))
+        """The text that is committed with a position."""
+        told = {"zombieproof": 2, "query": self.query, "batch": self.batch, "sink": self.sink, "rows": self.rows}
+        more = {"topics": dict(self.topic_ids), "claim": self.generation, "mode": self.mode, "attempt": self.attempt}
+        return json.dumps(told | more, separators=(",", ":"))
+
+    def remade(self, topic_ids: Mapping[str, str]) -> str:
+        """Return the topic that was deleted and created again since this position was committed, with both ids.
+
+        "" if there is none, or if ids are unknown: older releases of this sink and of brokers have none.
+        """
+        for topic, then in self.topic_ids.items():
+            now = topic_ids.get(topic, "")
+            if then and now and then != now:
+                return f"{topic} (its id was {then}, and is {now})"
+        return ""
 
     @classmethod
     def of_metadata(cls, text: str, place: Place) -> "Identity | None":
-        """What was written beside a position; None: nothing was.
+        """Read the text of a committed position, or return None for an empty one. Version 1 has no sink and no rows.
+
+        Version 2 without `topics` was written before topics had ids here.
 
         Raises:
-            NoIdentity: something else was.
+            NoIdentity: no delivery has written it.
         """
         if not text:
             return None
         try:
             said = json.loads(text)
             query, batch, form = said["query"], said["batch"], said["zombieproof"]
-        except (ValueError, KeyError, TypeError) as error:
+            sink, rows, topic_ids = said.get("sink", ""), said.get("rows", ""), dict(said.get("topics", {}))
+            generation, mode, attempt = int(said.get("claim", 0)), said.get("mode", ""), said.get("attempt", "")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise NoIdentity(text) from error
-        if form != 1 or not isinstance(query, str) or isinstance(batch, bool) or not isinstance(batch, int):
+        is_number = isinstance(batch, int) and not isinstance(batch, bool)
+        if (
+            form not in (1, 2)
+            or not is_number
+            or not all(isinstance(each, str) for each in (query, sink, rows, mode, attempt, *topic_ids.values()))
+        ):
             raise NoIdentity(text)
-        return cls(query, batch, *place)
+        return cls(query, batch, *place, sink, rows, topic_ids, generation, mode, attempt)
+
+
+def remade_by_metadata(text: str, place: Place, topic_ids: Mapping[str, str]) -> str:
+    """Return what `Identity.remade` says of the text of a committed position; "" if no delivery has written it."""
+    try:
+        identity = Identity.of_metadata(text, place)
+    except NoIdentity:
+        return ""
+    return "" if identity is None else identity.remade(topic_ids)
+
+
+def digest(rows: Iterable[Row]) -> str:
+    """Return the number of rows and the sum of their hashes, which does not depend on their order."""
+    count = total = 0
+    for row in rows:
+        made = hashlib.blake2b(f"{row.topic} {row.partition} {len(row.headers)}".encode(), digest_size=8)
+        named = [part for name, value in row.headers for part in (name.encode(), value)]
+        for part in (row.key, row.value, *named):
+            made.update(b"-" if part is None else b"%d " % len(part))
+            made.update(part or b"")
+        count, total = count + 1, total + int.from_bytes(made.digest(), "big")
+    return f"{count}-{total % (1 << 64):016x}"
 
 
 class NoIdentity(ValueError):
@@ -102,12 +171,14 @@ class Outcome:
         sent: how many rows it sent; they are in the output if `is_delivered`.
         dropped: how many were in the output before it came.
         positions: what it committed, by topic and partition of the source.
+        retries: calls that were made again, and deliveries of the same rows before this one.
     """
 
     state: DeliveryState
     sent: int = 0
     dropped: int = 0
     positions: dict[Place, int] = field(default_factory=dict)
+    retries: int = 0
 
     @property
     def is_delivered(self) -> bool:
@@ -185,31 +256,52 @@ class Work:
 
 
 def spans(rows: Sequence[Row], identity: Identity | None) -> dict[Place, tuple[int, int]]:
-    """The first offset and the one past the last of each partition that rows were read from; {} with an identity.
+    """The first offset and the one after the last of each partition that rows were read from; {} by batches.
 
     Raises:
-        IllegalRows: a row does not say where it was read, and there is no identity.
+        IllegalRows: a row does not say where it was read, and the identity has no topic.
     """
-    return {} if identity is not None else located(rows).spans()
+    return {} if identity is not None and identity.topic else located(rows).spans()
 
 
-def left_by_positions(rows: Sequence[Row], between: dict[Place, tuple[int, int]], committed: dict[Place, int]) -> Work:
-    """What is left of rows when a group has committed so far; NONE: nothing.
+def others_of(identity: Identity | None, found: Iterable[Identity | None]) -> list[Identity]:
+    """Return the identities of other writes among those of committed positions.
 
-    A partition of which nothing is left keeps its position: it may be behind these rows.
+    None, and an identity without a query, belong to no write.
+    """
+    return [
+        each
+        for each in found
+        if each is not None
+        and each.query
+        and identity is not None
+        and identity.query
+        and is_of_another_write(each.query == identity.query, each.sink == identity.sink, identity.batch, each.batch)
+    ]
+
+
+def left_by_positions(
+    rows: Sequence[Row], between: dict[Place, tuple[int, int]], committed: dict[Place, int], others: int = 0
+) -> Work:
+    """Return the rows above the committed positions (NONE: no position); `others` counts positions of other writes.
+
+    A partition of which nothing is left keeps its position: it may be beyond these rows.
     """
     begins = {place: first_to_send(first, past, committed.get(place, NONE)) for place, (first, past) in between.items()}
     is_all_left = all(begins[place] == first for place, (first, _) in between.items())
     left = rows if is_all_left else located(rows).behind(begins)
     positions = {place: past for place, (_, past) in between.items() if begins[place] < past}
-    return Work(Found(find_by_positions(len(rows), len(left))), left, positions)
+    return Work(Found(find_by_positions(len(rows), len(left), others)), left, positions)
 
 
 def left_by_identity(rows: Sequence[Row], identity: Identity, found: Identity | None) -> Work:
-    """What is left of a batch when that one is the newest that was committed; None: none was."""
+    """Return the rows of a batch that are not written, given the newest committed batch (None: none)."""
     if found is None:
-        compared = find_by_identity(0, identity.batch, NONE, NONE)
+        compared = find_by_identity(0, identity.batch, NONE, NONE, True)
     else:
-        compared = find_by_identity(0, identity.batch, 0 if found.query == identity.query else 1, found.batch)
+        has_same_rows = found.rows in ("", identity.rows)
+        compared = find_by_identity(
+            0, identity.batch, 0 if found.query == identity.query else 1, found.batch, has_same_rows
+        )
     is_there = compared == Found.ALL_DELIVERED
     return Work(Found(compared), () if is_there else rows, {})

@@ -9,14 +9,20 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline import garbage
-from zombieproof.pipeline.sink import Identity, deliver, resolve
+from zombieproof.pipeline.kafka import LOGGER
+from zombieproof.pipeline.sink import DeliveryError, Identity, Outcome, deliver, resolve
+from zombieproof.pipeline.sink.claims import Claim, Query, partition_id
 from zombieproof.pipeline.sink.delivering import Told
 from zombieproof.pipeline.sink.rows import IllegalRows
 from zombieproof.pipeline.spark.options import By, Mode, SinkOptions
-from zombieproof.pipeline.spark.staging import Handed, hand_over, remove, rows_handed
+from zombieproof.pipeline.spark.progress import counts_of, report_counts, total
+from zombieproof.pipeline.spark.reasons import reason_first
+from zombieproof.pipeline.spark.staging import Handed, StagedRowsLost, hand_over, remove, rows_handed
 from zombieproof.pipeline.spark.tables import TableRows, table_of, tasks_of
 from zombieproof.pipeline.spark.task_context import Attempt, this_attempt
 
+RESOLVE_S: Final = 10.0
+"""Time to look up committed rows after an error: the query ends anyway, and the next delivery looks again."""
 NOT_ITS_OWN: Final = (
     "mode is partition, in which each task commits the rows of the partitions that it has read, and this one got rows "
     "that others have read: between source and sink is a shuffle (repartition, join, aggregation, sort), or rows were "
@@ -32,6 +38,7 @@ class _Sink:
         self._options = options
         self._job = f"job-{uuid.uuid4().hex}"
 
+    @reason_first
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Handed:
         """Run by each attempt of a task: hand the rows over, or in mode partition deliver them.
 
@@ -43,47 +50,61 @@ class _Sink:
         table = table_of(iterator, self._options)
         if self._options.mode == Mode.BATCH:
             return hand_over(table, self._options, attempt, self._job)
-        deliver_partitions(table, self._options, attempt)
-        return Handed(attempt.query or self._job, attempt.batch, 0, b"", "", "")
+        query = attempt.query or self._job
+        done = deliver_partitions(table, self._options, attempt, identity_of(self._options, query, attempt.batch))
+        return Handed(query, attempt.batch, 0, b"", "", "", counts_of(done))
 
     def _commit(self, messages: Sequence[Handed | None], batch: int) -> None:
-        if self._options.mode == Mode.PARTITION:
-            return
-        rows = rows_handed(messages, self._options)
-        if rows:
-            deliver(rows, **self._told(messages, batch))
-        remove(messages)
+        counts = total(each.counts for each in messages if each is not None)
+        if self._options.mode == Mode.BATCH:
+            rows = rows_handed(messages, self._options)
+            if rows:
+                counts = counts_of([deliver(rows, **self._told(messages, batch))])
+            remove(messages)
+        if query := next((each.query for each in messages if each is not None), ""):
+            report_counts(self._options, identity_of(self._options, query, batch).batch, counts)
 
     def _abort(self, messages: Sequence[Handed | None], batch: int) -> None:
         """Look up what became of the batch: Spark calls this also behind a commit that took effect."""
         if self._options.mode == Mode.PARTITION:
             return
-        if rows := rows_handed(messages, self._options):
-            resolve(rows, **self._told(messages, batch))
+        try:
+            if rows := rows_handed(messages, self._options):
+                told = self._told(messages, batch)
+                told["deadline_s"] = min(RESOLVE_S, self._options.deadline_s)
+                resolve(rows, **told)
+        except (DeliveryError, StagedRowsLost) as unknown:
+            # Spark would report this one in place of the error that it is called for.
+            LOGGER.warning("abort of batch %s: %s", batch, unknown)
+            return
         remove(messages)
 
     def _told(self, messages: Sequence[Handed | None], batch: int) -> Told:
-        options = self._options
-        identity = None
-        if options.by == By.BATCH:
-            query = options.query or next(each.query for each in messages if each is not None)
-            number = options.batch if options.batch != NONE else batch
-            identity = Identity(query, number, options.topic)
-        return told_of(options, options.transactional_id, identity)
+        query = next(each.query for each in messages if each is not None)
+        return told_of(self._options, self._options.transactional_id, identity_of(self._options, query, batch))
 
 
-def told_of(options: SinkOptions, transactional_id: str, identity: Identity | None = None) -> Told:
+def identity_of(options: SinkOptions, query: str, batch: int) -> Identity:
+    """Whose write this is; options that name query and batch come first (`exactly_once`)."""
+    number = options.batch if options.batch != NONE else batch
+    topic = options.topic if options.by == By.BATCH else ""
+    return Identity(options.query or query, number, topic, sink=options.name, mode=options.mode.value)
+
+
+def told_of(options: SinkOptions, transactional_id: str, identity: Identity) -> Told:
     """The arguments of a delivery."""
+    claim = Claim(options.mode.value, options.by.value, options.transactional_id)
     return Told(
         settings=options.settings,
         group=options.group,
         transactional_id=transactional_id,
         identity=identity,
+        query=Query(options.progress_topic, identity.batch > 0, claim),
         deadline_s=options.deadline_s,
     )
 
 
-def deliver_partitions(table: pa.Table, options: SinkOptions, attempt: Attempt) -> None:
+def deliver_partitions(table: pa.Table, options: SinkOptions, attempt: Attempt, identity: Identity) -> list[Outcome]:
     """Deliver the rows of a task, each partition of the source under a transactional id of its own.
 
     Raises:
@@ -95,15 +116,18 @@ def deliver_partitions(table: pa.Table, options: SinkOptions, attempt: Attempt) 
             f"sink: task {attempt.task} (partition {attempt.partition}, attempt {attempt.number}) got rows that tasks "
             f"{', '.join(map(str, sorted(strange)))} have read: {NOT_ITS_OWN}"
         )
-    rows = TableRows(table, options)
-    for (topic, partition), (first, _) in rows.spans().items():
-        here = rows.behind({(topic, partition): first})
-        deliver(here, **told_of(options, f"{options.transactional_id}-{topic}-{partition}"))
+    identity = identity._replace(attempt=f"{attempt.partition}.{attempt.number} (TID {attempt.task})")
+    rows, done = TableRows(table, options), []
+    for place, (first, _) in rows.spans().items():
+        here = rows.behind({place: first})
+        done.append(deliver(here, **told_of(options, partition_id(options.transactional_id, place), identity)))
+    return done
 
 
 class StreamWriter(_Sink, DataSourceStreamArrowWriter):
     """The writer of a streaming query."""
 
+    @reason_first
     def commit(self, messages: list[Handed | None], batchId: int) -> None:  # noqa: N803  # Spark's name
         """Run on the driver when every task has written.
 
@@ -112,6 +136,7 @@ class StreamWriter(_Sink, DataSourceStreamArrowWriter):
         """
         self._commit(messages, batchId)
 
+    @reason_first
     def abort(self, messages: list[Handed | None], batchId: int) -> None:  # noqa: N803  # Spark's name
         """Run on the driver when a task has failed for good, or `commit` has raised."""
         self._abort(messages, batchId)
@@ -120,6 +145,7 @@ class StreamWriter(_Sink, DataSourceStreamArrowWriter):
 class BatchWriter(_Sink, DataSourceArrowWriter):
     """The writer of a batch query."""
 
+    @reason_first
     def commit(self, messages: list[Handed | None]) -> None:
         """Run on the driver when every task has written.
 
@@ -128,6 +154,7 @@ class BatchWriter(_Sink, DataSourceArrowWriter):
         """
         self._commit(messages, NONE)
 
+    @reason_first
     def abort(self, messages: list[Handed | None]) -> None:
         """Run on the driver when a task has failed for good, or `commit` has raised."""
         self._abort(messages, NONE)

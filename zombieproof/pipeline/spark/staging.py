@@ -15,6 +15,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from zombieproof import system
 from zombieproof.pipeline.spark.options import SinkOptions
+from zombieproof.pipeline.spark.progress import Counts
 from zombieproof.pipeline.spark.tables import TableRows, from_bytes, to_bytes
 from zombieproof.pipeline.spark.task_context import Attempt
 
@@ -38,6 +39,7 @@ class Handed(WriterCommitMessage):
         data: a table in Arrow's stream format; empty if staged.
         file: where it is staged; "" if handed over.
         host: that staged it.
+        counts: of deliveries by the task itself.
     """
 
     query: str
@@ -46,6 +48,7 @@ class Handed(WriterCommitMessage):
     data: bytes
     file: str
     host: str
+    counts: Counts = Counts()  # noqa: RUF009  # it cannot change
 
 
 def hand_over(table: pa.Table, options: SinkOptions, attempt: Attempt, job: str) -> Handed:

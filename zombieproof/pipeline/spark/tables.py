@@ -22,6 +22,7 @@ _COLUMNS: Final = {
     "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
     "topic": pa.string(),
     "partition": pa.int32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
     "source": _SOURCE,
 }
 """What a sink takes of a row; other columns are left out, as Kafka's sink does."""
@@ -47,7 +48,7 @@ def refuse_schema(names_to_types: dict[str, str], options: SinkOptions) -> None:
     if "value" not in names_to_types:
         raise IllegalRows(
             f"sink: there is no column value among {', '.join(names_to_types) or 'none'}; legal are value, and if "
-            "wanted key, headers, topic, partition and source"
+            "wanted key, headers, topic, partition, timestamp and source"
         )
     for name in ("key", "value"):
         if names_to_types.get(name, "string") not in _TEXT_OR_BYTES:
@@ -55,6 +56,11 @@ def refuse_schema(names_to_types: dict[str, str], options: SinkOptions) -> None:
     if not options.topic and "topic" not in names_to_types:
         raise IllegalRows(
             "sink: neither option topic nor column topic is there; legal is one of them: say where rows go"
+        )
+    if options.timestamp and names_to_types.get("timestamp") != "timestamp":
+        raise IllegalRows(
+            f"sink: includeTimestamp is true, and column timestamp is {names_to_types.get('timestamp', 'missing')}; "
+            "legal is a column of type timestamp: cast it, or leave the option out to write the current time"
         )
     if options.by == By.SOURCE and "source" not in names_to_types:
         raise IllegalRows(f"sink: {SOURCE_IS_MISSING}")
@@ -69,7 +75,7 @@ def table_of(batches: Iterator[pa.RecordBatch], options: SinkOptions) -> pa.Tabl
     """The rows of a task, each column in the one type that it has from here on.
 
     Raises:
-        IllegalRows: a row does not say where it goes, or where it was read.
+        IllegalRows: a row does not say where it goes, or where it was read, or its timestamp is not valid.
     """
     tables = [_of_sink(batch, options) for batch in batches]
     return pa.concat_tables(tables) if tables else pa.table({"value": pa.array([], pa.binary())})
@@ -79,16 +85,35 @@ def _of_sink(batch: pa.RecordBatch, options: SinkOptions) -> pa.Table:
     made = {}
     for name, kind in _COLUMNS.items():
         at = batch.schema.get_field_index(name)
-        if at < 0 or (name == "topic" and options.topic) or (name == "source" and options.by == By.BATCH):
+        is_unused = {
+            "topic": options.topic != "",
+            "source": options.by == By.BATCH,
+            "timestamp": not options.timestamp,
+        }
+        if at < 0 or is_unused.get(name, False):
             continue
         column = batch.column(at)
         if name == "source":
             made[name] = _of_source(column)
+        elif name == "timestamp":
+            made[name] = _milliseconds(column.cast(kind))
         else:
             made[name] = column.cast(kind)
     if "topic" in made and made["topic"].null_count:
         raise IllegalRows("sink: column topic is null in a row; legal is a topic in each, or option topic for all")
     return pa.table(made)
+
+
+def _milliseconds(column: Any) -> Any:
+    """Timestamps as Kafka has them: ms since 1970; null for the time at which the row is sent."""
+    found = pc.divide(column.cast(pa.int64()), 1000)
+    earliest = pc.min(found).as_py()
+    if earliest is not None and earliest < 1:
+        raise IllegalRows(
+            f"sink: column timestamp is {earliest} ms since 1970 in a row; legal is a time from 1 ms on (the client "
+            "takes 0 for the current time), or null for the current time"
+        )
+    return found
 
 
 def _of_source(column: Any) -> Any:
@@ -182,7 +207,7 @@ def _rows_of(batch: pa.RecordBatch, options: SinkOptions) -> list[Row]:
     if "source" in there:
         flat = batch.column("source")
         sources = list(map(Source, *(flat.field(index).to_pylist() for index in range(3))))
-    columns = (topics, column("value"), column("key"), column("partition"), headers, [None] * count, sources)
+    columns = (topics, column("value"), column("key"), column("partition"), headers, column("timestamp"), sources)
     return list(map(Row, *columns))
 
 

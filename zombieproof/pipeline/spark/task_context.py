@@ -10,6 +10,7 @@ from pyspark import TaskContext
 
 BATCH = "streaming.sql.batchId"
 QUERY = "sql.streaming.queryId"
+RUN = "spark.jobGroup.id"
 NO_BATCH = -1
 
 
@@ -58,3 +59,8 @@ def this_attempt() -> Attempt:
 def query_of(session: Any) -> str:
     """The id of the streaming query on whose thread this is (``foreachBatch``); empty outside of one."""
     return session.sparkContext.getLocalProperty(QUERY) or ""
+
+
+def run_of(session: Any) -> str:
+    """The id of the run of the streaming query on whose thread this is; empty outside of one."""
+    return session.sparkContext.getLocalProperty(RUN) or ""

@@ -1,0 +1,120 @@
+"""Digests of Python functions: what counts as another function, and what does not."""
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zombieproof.pipeline.spark.functions import digest_of
+
+HELPED = """
+FACTOR = 2
+OTHER = []
+
+def helper(x):
+    return x + 1
+
+class Scale:
+    def __init__(self, k): self.k = k
+    def __call__(self, x): return x * self.k
+    @staticmethod
+    def half(x): return x / 2
+
+scale = Scale(3)
+
+def f(x, y=1):
+    '''A text.'''
+    OTHER.append(x)
+    return [helper(x) * FACTOR, scale(x), Scale.half(x), len({each for each in (x, y)}), x in {"a", "b", "c"}]
+"""
+
+
+def defined(text: str, name: str = "f") -> Any:
+    """A function of a program that is run from its text, as ``__main__`` is."""
+    made: dict[str, Any] = {"__name__": "program"}
+    exec(compile(text, "/somewhere/program.py", "exec"), made)
+    return made[name]
+
+
+BASE = digest_of(defined(HELPED))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("y=1", "y=2"),
+        ("FACTOR = 2", "FACTOR = 3"),
+        ("return x + 1", "return x + 2"),
+        ("return x * self.k", "return x + self.k"),
+        ("return x / 2", "return x / 4"),
+        ("(x, y)}", "(y, x)}"),
+        ('"b", "c"}', '"b", "d"}'),
+        ("scale(x)", "helper(x)"),
+        ("OTHER = []", "OTHER = ()"),
+    ],
+)
+def test_other_code_constants_and_helpers_are_another_function(old: str, new: str) -> None:
+    assert HELPED.count(old) == 1
+    assert digest_of(defined(HELPED.replace(old, new))) != BASE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("FACTOR = 2", "# a comment\n\nFACTOR = 2"),
+        ("OTHER = []", "OTHER = [1, 2]"),
+        ("Scale(3)", "Scale(4)"),
+        ("scale = Scale", "unused = object()\nscale = Scale"),
+    ],
+)
+def test_lines_lists_and_attributes_are_not(old: str, new: str) -> None:
+    assert digest_of(defined(HELPED.replace(old, new))) == BASE
+
+
+def scaled(factor: int) -> Callable[[int], int]:
+    return lambda x: x * factor
+
+
+def wrapped(function: Callable[[int], int]) -> Callable[[int], int]:
+    @functools.wraps(function)
+    def inner(x: int) -> int:
+        return function(x)
+
+    return inner
+
+
+def test_variables_of_enclosing_functions_and_wrapped_functions_count() -> None:
+    assert digest_of(scaled(2)) == digest_of(scaled(2)) != digest_of(scaled(3))
+    assert digest_of(wrapped(scaled(2))) == digest_of(wrapped(scaled(2))) != digest_of(wrapped(scaled(3)))
+    assert digest_of(functools.partial(pow, 2)) != digest_of(functools.partial(pow, 3))
+    assert digest_of(functools.partial(scaled, factor=2)) != digest_of(functools.partial(scaled, factor=3))
+
+
+def test_functions_that_call_themselves_or_each_other_are_read_once() -> None:
+    text = "def f(x): return g(x)\ndef g(x): return f(x - {}) if x else f"
+    assert digest_of(defined(text.format(1))) == digest_of(defined(text.format(1)))
+    assert digest_of(defined(text.format(1))) != digest_of(defined(text.format(2)))
+
+
+def test_a_restart_from_another_folder_gives_the_same_digest(tmp_path: Path) -> None:
+    """Hashes of texts differ between processes, and file names between folders."""
+    found = set()
+    for folder, seed in (("a", "1"), ("b", "2")):
+        program = tmp_path / folder / "program.py"
+        program.parent.mkdir()
+        last = "from zombieproof.pipeline.spark.functions import digest_of\nprint(digest_of(f))\n"
+        program.write_text(f"{HELPED}\n{last}")
+        run = subprocess.run(
+            [sys.executable, program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        found.add(run.stdout)
+    assert len(found) == 1

@@ -1,0 +1,372 @@
+"""What is refused when a write starts: options, columns, plans, and groups of other writes."""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import functions as F  # noqa: N812  # as all programs of Spark call it
+
+from tests.pipeline.topics import fill, make_topics, read_back, remake_topic
+from tests.spark.queries import Query
+from tests.spark.test_sink import written
+from zombieproof.pipeline import exactly_once, register
+from zombieproof.pipeline.sink.rows import IllegalRows
+from zombieproof.pipeline.spark import starting
+from zombieproof.pipeline.spark.data_source import ZombieproofSource
+from zombieproof.pipeline.spark.options import IllegalOption, sink_options
+from zombieproof.pipeline.spark.plans import UnsuitablePlan, refuse_plan
+from zombieproof.pipeline.spark.starting import TakenGroup, name_of, plan_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.pipeline.real import RealKafka
+    from zombieproof.bridge.under_test import TestedBrokers
+
+NOBODY = {"kafka.bootstrap.servers": "127.0.0.1:1", "kafka.group.id": "g"}
+"""Brokers that are not there: nothing of a plan is asked of them."""
+
+
+@pytest.fixture
+def query(spark: "SparkSession", broker: "TestedBrokers | RealKafka", tmp_path: Path) -> Query:
+    made = Query(spark, broker, tmp_path).begin()
+    make_topics(made.bootstrap, other=3)
+    return made
+
+
+@pytest.fixture
+def load(spark: "SparkSession") -> "Callable[..., DataFrame]":
+    """A `load()` of the topic that is named."""
+    register(spark)
+
+    def load(topic: str = "a", **options: str) -> "DataFrame":
+        told = {**NOBODY, "subscribe": topic, "includeSource": "true", **options}
+        return spark.readStream.format("zombieproof").options(**told).load()
+
+    return load
+
+
+PLANS: dict[str, tuple[Callable[[Any, Any], Any], str, str]] = {
+    "select and filter": (lambda load, _: load().filter("key is not null").select("value", "source"), "both", ""),
+    "explode": (lambda load, _: load().selectExpr("explode(array(1, 2)) x", "value", "source"), "both", ""),
+    "mapInArrow": (lambda load, _: _mapped(load()), "both", ""),
+    "a Python function": (lambda load, _: load().withColumn("value", F.udf(lambda key: f"{key}")("key")), "both", ""),
+    "a watermark": (lambda load, _: load().withWatermark("timestamp", "1 minute"), "both", ""),
+    "a static side": (lambda load, spark: load().join(spark.range(3), F.col("partition") == F.col("id")), "both", ""),
+    "coalesce": (lambda load, _: load().coalesce(1), "both", ""),
+    "loads of other topics": (lambda load, _: load().union(load("b")), "both", ""),
+    "branches": (lambda load, _: _branches(load()), "batch", "two branches"),
+    "branches in SQL": (lambda load, spark: _common(load(), spark), "batch", "two branches"),
+    "repartition": (lambda load, _: load().repartition(3), "batch", "has Repartition"),
+    "repartition by a column": (lambda load, _: load().repartition(3, "key"), "batch", "has RepartitionByExpression"),
+    "loads of one topic": (lambda load, _: load().union(load("a,b")), "", r"two load\(\)s .* topic a,"),
+    "the same load again": (lambda load, _: load().union(load()), "", r"two load\(\)s .* topic a,"),
+    "dropDuplicates": (lambda load, _: load().dropDuplicates(["key"]), "", "has Deduplicate"),
+    "dropDuplicates by time": (
+        lambda load, _: load().withWatermark("timestamp", "1 minute").dropDuplicatesWithinWatermark(["key"]),
+        "",
+        "has Deduplicate",
+    ),
+    "an aggregation": (lambda load, _: load().groupBy("key").agg(F.max("source").alias("source")), "", "has Aggregate"),
+    "distinct": (lambda load, _: load().select("value", "source").distinct(), "", "has (Distinct|Deduplicate)"),
+    "limit": (lambda load, _: load().limit(5), "", "has GlobalLimit"),
+    "a join of streams": (lambda load, _: load().join(load("b").select("key"), "key"), "", "has Join"),
+    "an aggregation in a branch": (
+        lambda load, _: load().select("key").union(load("b").groupBy("key").count().select("key")),
+        "",
+        "has Aggregate",
+    ),
+}
+"""Plans, the modes that take them, and what is said in the others."""
+
+
+def _mapped(rows: "DataFrame") -> "DataFrame":
+    return rows.select("value", "source").mapInArrow(lambda batches: batches, rows.select("value", "source").schema)
+
+
+def _branches(rows: "DataFrame") -> "DataFrame":
+    return rows.filter("key is null").union(rows.filter("key is not null"))
+
+
+def _common(rows: "DataFrame", spark: "SparkSession") -> "DataFrame":
+    rows.createOrReplaceTempView("loaded")
+    return spark.sql("with c as (select * from loaded where key is null) select * from c union all select * from c")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_is_taken_by_the_modes_that_write_it_once(
+    name: str, load: "Callable[..., DataFrame]", spark: "SparkSession"
+) -> None:
+    made, modes, says = PLANS[name]
+    plan = plan_of(made(load, spark))
+    for mode in ("batch", "partition"):
+        options = sink_options({**NOBODY, "topic": "out", "mode": mode}, streaming=True)
+        if modes in ("both", mode):
+            refuse_plan(plan, options)
+        else:
+            with pytest.raises(UnsuitablePlan, match=says):
+                refuse_plan(plan, options)
+
+
+def test_functions_of_one_name_are_told_apart_by_their_code(spark: "SparkSession") -> None:
+    def plans(factor: int) -> "list[DataFrame]":
+        scale: Callable[[Any], Any] = lambda value: value * factor  # noqa: E731  # PySpark reads the types of others
+        rows = spark.range(3)
+        spark.udf.register("scale", scale, "long")
+
+        def each(batches: Any) -> Any:
+            return (scale(batch) for batch in batches)
+
+        return [
+            rows.select(F.udf(scale, "long")("id")),
+            rows.selectExpr("scale(id)"),
+            rows.mapInArrow(each, "id long"),
+            rows.filter(F.udf(scale, "boolean")("id")).union(rows),
+        ]
+
+    two, again, three = ([name_of(each, "output") for each in plans(factor)] for factor in (2, 2, 3))
+    assert two == again
+    assert all(one != other for one, other in zip(two, three, strict=True))
+
+
+def test_a_sink_is_named_by_output_and_plan_and_not_by_options_of_the_source(
+    load: "Callable[..., DataFrame]",
+) -> None:
+    one, again = load().filter("key is null"), load(maxOffsetsPerTrigger="5").filter("key is null")
+    other = load().filter("key is not null")
+    assert name_of(one, "out") == name_of(again, "out")
+    assert len({name_of(one, "out"), name_of(other, "out"), name_of(one, "another")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "says"),
+    [
+        ({"mode": "sideways"}, IllegalOption, "mode is 'sideways'"),
+        ({"nosuch": "1"}, IllegalOption, "there is no option nosuch"),
+        ({"kafka.group.id": ""}, IllegalOption, "kafka.group.id is missing"),
+        ({"topic": "", "mode": "batch"}, IllegalRows, "no option topic|neither option topic nor column topic"),
+    ],
+)
+def test_start_and_save_raise_what_is_wrong_with_options(
+    changed: dict[str, str], error: type[Exception], says: str, load: "Callable[..., DataFrame]", tmp_path: Path
+) -> None:
+    rows = load().selectExpr("value", "source")
+    told = {**NOBODY, "topic": "out", "checkpointLocation": str(tmp_path), **changed}
+    with pytest.raises(error, match=says):
+        rows.writeStream.format("zombieproof").options(**told).start()
+    with pytest.raises(error, match=says):
+        rows.writeStream.start(format="zombieproof", **told)
+    assert not rows.sparkSession.streams.active
+
+
+def test_a_sink_that_nobody_has_checked_refuses(load: "Callable[..., DataFrame]") -> None:
+    with pytest.raises(UnsuitablePlan, match="the plan of this write was not checked"):
+        ZombieproofSource({**NOBODY, "topic": "out"}).streamWriter(load().select("value", "source").schema, False)
+
+
+def test_two_queries_with_one_group_are_refused(query: Query) -> None:
+    written(query, query.rows(), name="one")
+    with pytest.raises(TakenGroup, match=r"input-0 under group copier was committed by query .* sink output/"):
+        written(query, query.rows(), name="two", topic="other")
+    written(query, query.rows("other"), name="two", topic="other", **{"kafka.group.id": "other"})
+    query.fill_more()
+    shutil.rmtree(query.folder / "one")
+    written(query, query.rows(), name="one")  # the same write, whose checkpoint is lost
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
+def test_a_source_and_a_sink_with_different_groups_are_refused(query: Query) -> None:
+    with pytest.raises(IllegalOption, match=r"kafka.group.id is 'other' of the source and 'copier' of the sink"):
+        written(query, query.rows("other"))
+
+
+def test_a_source_in_another_cluster_begins_where_the_sink_leaves_out_what_it_has_written(
+    query: Query, txn_cluster: "TestedBrokers", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checkpoint is lost; brokers in memory have the same id of the cluster, so it is told by their number here."""
+    monkeypatch.setattr(starting, "cluster_of", lambda consumer: len(consumer.list_topics().brokers))
+    sink = {"kafka.bootstrap.servers": txn_cluster.bootstrap}
+    make_topics(txn_cluster.bootstrap, output=3)
+    with pytest.raises(
+        IllegalOption, match=r"commits the positions of input-0, input-1, input-2, and its cluster has no"
+    ):
+        written(query, query.rows(), **sink)
+    make_topics(txn_cluster.bootstrap, input=3)
+    written(query, query.rows(), **sink)
+    query.fill_more()
+    latest = query.spark.readStream.format("zombieproof").options(
+        **query.kafka, subscribe="input", includeSource="true"
+    )
+    with pytest.raises(
+        TakenGroup, match=r"startingOffsets says where .* position of input-0 under group copier in the"
+    ):
+        written(query, latest.load(), name="new", **sink)
+    written(query, latest.load(), **sink)  # it has a checkpoint
+    query.fill_more()
+    written(query, query.rows(), name="new", **sink)
+    assert read_back(txn_cluster.bootstrap, "output") == Counter(query.filled.committed)
+
+
+def test_positions_of_another_query_are_noticed_before_a_source_begins_there(
+    query: Query, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By topics and by pattern: another sink is refused, and `foreachBatch`, which may be the same query, is warned."""
+    kafka = {**query.kafka, "includeSource": "true", "startingOffsets": "earliest"}
+    by_pattern = query.spark.readStream.format("zombieproof").options(**kafka, subscribePattern="in.*").load()
+
+    def observed(rows: "DataFrame", group: str, table: str = "") -> list[str]:
+        caplog.clear()
+        made = rows.writeStream.option("checkpointLocation", str(query.folder / group)).trigger(availableNow=True)
+        made = made if table else made.foreachBatch(lambda *_: None)
+        (made.toTable(table) if table else made.start()).awaitTermination()
+        return [each.getMessage() for each in caplog.records if "it would begin there" in each.getMessage()]
+
+    assert observed(query.rows(), "observer") == []
+    written(query, query.rows())
+    assert observed(query.rows(), "observer") == [], "the checkpoint says where it begins"
+    for rows, table in ((query.rows(), ""), (by_pattern, "observed")):
+        (said,) = observed(rows, f"new {table}", table)
+        assert "the position of input-0 under group copier was committed by query" in said
+        with pytest.raises(TakenGroup, match=r"input-0 under group copier was committed by query .* sink output/"):
+            written(query, rows, name="two", topic="other")
+        with pytest.raises(TakenGroup, match="it would begin there, and never read what is below"):
+            written(query, rows.select("value"), name="three", topic="other", exactlyOnceBy="batch")
+
+
+def test_two_writes_of_one_batch_with_one_group_are_refused(query: Query) -> None:
+    def twice(outputs: tuple[str, str]) -> Callable[["DataFrame", int], None]:
+        def write(rows: "DataFrame", batch: int) -> None:
+            for topic in outputs:
+                told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier"}
+                exactly_once(rows.select("value", "source"), batch, topic=topic, **told)
+
+        return write
+
+    for outputs, says in (
+        (("output", "other"), "the committed position is of query"),
+        (("output", "output"), "two writes"),
+    ):
+        made = (
+            query.rows()
+            .writeStream.foreachBatch(twice(outputs))
+            .option("checkpointLocation", str(query.folder / outputs[1]))
+            .trigger(availableNow=True)
+            .start()
+        )
+        with pytest.raises(StreamingQueryException, match=says):
+            made.awaitTermination()
+        query.fill_more()
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "mode", "says"),
+    [
+        (lambda rows: rows.dropDuplicates(["key"]), lambda rows: rows, "batch", "has Deduplicate"),
+        (lambda rows: rows, lambda rows: rows.union(rows), "partition", "two branches"),
+    ],
+)
+def test_the_plan_before_foreach_batch_is_checked_with_the_plan_in_it(
+    query: Query,
+    before: Callable[["DataFrame"], "DataFrame"],
+    inside: Callable[["DataFrame"], "DataFrame"],
+    mode: str,
+    says: str,
+) -> None:
+    def write(rows: "DataFrame", batch: int) -> None:
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output"}
+        exactly_once(inside(rows).select("value", "source"), batch, mode=mode, **told)
+
+    made = before(query.rows()).writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
+    with pytest.raises(StreamingQueryException, match=f"UnsuitablePlan: sink: .*{says}"):
+        made.trigger(availableNow=True).start().awaitTermination()
+    assert not read_back(query.bootstrap, "output")
+
+
+def test_a_plan_before_foreach_batch_that_is_not_known_is_refused(
+    query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(rows: "DataFrame", batch: int) -> None:
+        monkeypatch.setattr(starting, "_running", {})
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output"}
+        exactly_once(rows.select("value", "source"), batch, **told)
+
+    made = query.rows().writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
+    with pytest.raises(StreamingQueryException, match="the plan before foreachBatch is not known"):
+        made.trigger(availableNow=True).start().awaitTermination()
+
+
+def test_an_older_checkpoint_is_refused_by_batch(query: Query) -> None:
+    now, kept = query.folder / "c", query.folder / "kept"
+    rows = query.rows().select("value")
+    written(query, rows, exactlyOnceBy="batch")
+    shutil.copytree(now, kept)
+    query.fill_more()
+    written(query, rows, exactlyOnceBy="batch")
+    shutil.rmtree(now)
+    shutil.copytree(kept, now)
+    query.fill_more()
+    query.most *= 3
+    with pytest.raises(StreamingQueryException, match=r"DeliveryError: .*the committed position is of query"):
+        written(query, query.rows().select("value"), exactlyOnceBy="batch")
+
+
+def test_a_lost_checkpoint_by_batch_is_refused_before_the_query_starts(query: Query) -> None:
+    rows = query.rows().select("value")
+    written(query, rows, exactlyOnceBy="batch")
+    with pytest.raises(TakenGroup, match="this is query without a checkpoint"):
+        written(query, rows, name="new", exactlyOnceBy="batch")
+
+
+def test_a_checkpoint_below_sparks_own_folder_is_found(query: Query) -> None:
+    spark, setting = query.spark, "spark.sql.streaming.checkpointLocation"
+    spark.conf.set(setting, str(query.folder / "checkpoints"))
+    try:
+        for _ in range(2):
+            rows = query.rows().select("value").writeStream.format("zombieproof")
+            rows = rows.options(**query.kafka, topic="output", exactlyOnceBy="batch").trigger(availableNow=True)
+            rows.start(queryName="named").awaitTermination()
+    finally:
+        spark.conf.unset(setting)
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
+def test_a_topic_that_was_created_again_is_refused_by_start_and_by_the_source(query: Query) -> None:
+    query.run()
+    remake_topic(query.bootstrap, "input", 3)
+    fill(query.bootstrap, "input", 3, 90)
+    says = r"topic input .*id .*, and .*reprocess=NAME"
+    with pytest.raises(TakenGroup, match=says):
+        written(query, query.rows(), NAME="the sink of these tests")  # the helper has an argument of this name
+    for loses in (query.forget_positions, query.forget_checkpoint):
+        with pytest.raises(StreamingQueryException, match=says):
+            query.run()
+        loses()
+    assert not query.wrong()
+
+
+def test_an_output_that_was_created_again_is_refused_also_with_a_new_checkpoint(query: Query) -> None:
+    written(query, query.rows())
+    remake_topic(query.bootstrap, "output", 3)
+    for name in ("c", "new"):
+        with pytest.raises(TakenGroup, match=r"is older than topic output .*reprocess=NAME"):
+            written(query, query.rows(), name=name)
+
+
+def test_topics_may_be_added_to_a_query_and_are_not_silently_left_out(query: Query) -> None:
+    def copied(topics: str, **options: str) -> None:
+        told = {**query.kafka, "includeSource": "true", "startingOffsets": "earliest", **options}
+        written(query, query.spark.readStream.format("zombieproof").options(**told, subscribe=topics).load())
+
+    copied("input")
+    added = fill(query.bootstrap, "other", 3, 30).committed
+    copied("input,other")
+    expected = Counter(query.filled.committed + added)
+    assert read_back(query.bootstrap, "output") == expected
+    with pytest.raises(StreamingQueryException, match=r"input-0.* is deleted or no longer named by the options"):
+        copied("other")
+    copied("other", failOnDataLoss="false")
+    assert read_back(query.bootstrap, "output") == expected

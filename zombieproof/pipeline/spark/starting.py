@@ -1,0 +1,542 @@
+"""Check options and plan of a sink when the user starts it, so that `start()` and `save()` raise.
+
+Spark itself creates a sink in Python only after `start()` has returned, and never shows it the plan. So `register`
+wraps the methods of PySpark that start a write. A sink that was not started through them refuses to write.
+
+This is the only module with names of Spark's classes and fields, which are not public and might change.
+Source: Spark's ``classic.DataStreamWriter``, ``catalyst.plans.logical``.
+"""
+
+import functools
+import hashlib
+import inspect
+import json
+import pickle
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.sql.readwriter import DataFrameWriter
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
+from zombieproof.pipeline.progress_topic import Committed, Progress, without_position
+from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
+from zombieproof.pipeline.sink.rows import Identity, NoIdentity, Place
+from zombieproof.pipeline.spark.functions import digest_of
+from zombieproof.pipeline.spark.options import (
+    CHECKED,
+    EARLIEST,
+    REPORT_TO,
+    By,
+    IllegalOption,
+    SinkOptions,
+    sink_options,
+    source_options,
+)
+from zombieproof.pipeline.spark.plans import Node, UnsuitablePlan, refuse_plan, topics_of
+from zombieproof.pipeline.spark.progress import (
+    REPORTS,
+    complete_progress,
+    description_of_sink,
+    description_of_source,
+    report_metrics,
+)
+from zombieproof.pipeline.spark.tables import refuse_schema
+from zombieproof.pipeline.spark.task_context import query_of, run_of
+from zombieproof.pipeline.topic_pattern import matching_topics
+
+FORMAT: Final = "zombieproof"
+WITHIN_S: Final = 5.0
+"""Time that brokers have to answer before a query starts without that check."""
+STREAM: Final = "StreamingRelationV2"
+"""Spark's class of a leaf that is read in micro-batches. Leaves that are read once do not look at a group."""
+_WRAPPED: Final = "zombieproof_checks_first"
+
+
+_running: dict[str, tuple[int, Node]] = {}
+"""While a function of `foreachBatch` runs: by run of its query the RDD of its rows, and the plan before them."""
+
+
+def check_starts() -> None:
+    """Let the methods of PySpark that start a write check sources and sink of this project first.
+
+    `DataStreamWriter.foreachBatch` keeps the plan of the query: the plan of a micro-batch begins after it.
+    """
+    complete_progress()
+    for writer, method, wrapped in (
+        (DataStreamWriter, "start", functools.partial(_checked, streaming=True)),
+        (DataStreamWriter, "toTable", functools.partial(_checked, streaming=True)),
+        (DataStreamWriter, "foreachBatch", _keeping_the_plan),
+        (DataFrameWriter, "save", functools.partial(_checked, streaming=False)),
+    ):
+        original = getattr(writer, method)
+        if not hasattr(original, _WRAPPED):
+            made = wrapped(original)
+            setattr(made, _WRAPPED, True)
+            setattr(writer, method, made)
+
+
+def is_remote_session(session: Any) -> bool:
+    """Whether a session is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _checked(original: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def checked(*arguments: Any, **named: Any) -> Any:
+        given = signature.bind(*arguments, **named).arguments
+        writer = given["self"]
+        if given.get("format") is not None:
+            writer.format(given["format"])
+        if given.get("queryName") is not None:
+            writer.queryName(given["queryName"])
+        writer.options(**given.get("options", {}))
+        described = None
+        if _format_of(writer) == FORMAT:
+            described = _check(writer, streaming=streaming)
+        elif streaming:
+            described = _check_sources(writer)
+        if described is None or not streaming:
+            return original(*arguments, **named)
+        report_metrics(writer._df.sparkSession)  # noqa: SLF001  # PySpark has no public name for it
+        query = original(*arguments, **named)
+        REPORTS.describe(query.runId, *described)
+        return query
+
+    return checked
+
+
+def _keeping_the_plan(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let `foreachBatch` keep the plan before it; where that is not known, `exactly_once` refuses."""
+
+    @functools.wraps(original)
+    def foreach_batch(writer: Any, func: Callable[[Any, int], None]) -> Any:
+        try:
+            plan = plan_of(writer._df)  # noqa: SLF001  # PySpark has no public name for it
+        except (AttributeError, Py4JError) as unknown:
+            LOGGER.info("the plan before foreachBatch is not known: %s", unknown)
+            return original(writer, func)
+
+        @functools.wraps(func)
+        def with_plan(rows: Any, batch: int) -> None:
+            run = run_of(rows.sparkSession)
+            try:
+                _running[run] = rows._jdf.queryExecution().analyzed().rdd().id(), plan  # noqa: SLF001  # as above
+            except Py4JError as unknown:
+                LOGGER.info("rows of a micro-batch are not known: %s", unknown)
+            try:
+                func(rows, batch)
+            finally:
+                _running.pop(run, None)
+
+        return original(writer, with_plan)
+
+    return foreach_batch
+
+
+def _format_of(writer: Any) -> str:
+    """Return the format of a write, or "" in a release of Spark that hides it: our sink then refuses to write."""
+    try:
+        return str(_field(writer._jwrite, "source")).lower()  # noqa: SLF001  # nothing else knows it
+    except (AttributeError, Py4JError) as unknown:
+        LOGGER.warning("this release of Spark does not show what a write is: %s", unknown)
+        return ""
+
+
+def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
+    """Raise what is wrong with the options, the columns or the plan, and mark the writer as checked.
+
+    Returns:
+        Descriptions of the sources and of the sink, and the name under which its commits report.
+
+    Raises:
+        IllegalOption, IllegalSetting: an option is missing, unknown or not valid.
+        IllegalRows: the columns are not those of a sink.
+        UnsuitablePlan: rows would be lost or duplicated.
+        TakenGroup: another write has committed positions under the group.
+    """
+    frame = writer._df  # noqa: SLF001  # PySpark has no public name for it
+    extra = _options_of(writer)
+    options = sink_options(extra, streaming=streaming)
+    refuse_schema({field.name: field.dataType.simpleString() for field in frame.schema.fields}, options)
+    plan = plan_of(frame)
+    refuse_plan(plan, options)
+    run = run_of(frame.sparkSession)
+    if run in _running:
+        refuse_plan(_running[run][1], options)
+    elif not streaming and options.by == By.SOURCE and query_of(frame.sparkSession):
+        raise UnsuitablePlan(
+            "sink: the plan before foreachBatch is not known, and it might lose rows. Call "
+            "zombieproof.pipeline.register(spark) before writeStream.foreachBatch; or use exactlyOnceBy=batch"
+        )
+    for leaf in plan.leaves():
+        if leaf.source is not None and leaf.source.reprocess != extra.get("reprocess", "").strip():
+            raise IllegalOption(
+                f"reprocess is {leaf.source.reprocess!r} of the source and {extra.get('reprocess', '')!r} of the sink, "
+                "which would look up the positions of another group; set the same for both"
+            )
+    name = name_of(frame, options.topic)
+    writer.option(CHECKED, name)
+    writer_id = uuid.uuid4().hex if streaming else run
+    writer.option(REPORT_TO, REPORTS.address(writer_id) if writer_id else "")
+    if streaming:
+        query = _query_of(frame.sparkSession, extra)
+        if options.by == By.SOURCE:
+            _refuse_other_groups(options, plan)
+            _refuse_other_clusters(options, query, plan)
+        elif not query:
+            _look_at_sources(plan, is_refused=True)
+        _refuse_taken_group(options, options.name or name, query, plan)
+    return _descriptions(plan), description_of_sink(options, name), writer_id
+
+
+def _descriptions(plan: Node) -> list[str]:
+    """Describe the loads of a plan in their order: "" for those of other sources."""
+    loads = {leaf.load: leaf.source for leaf in plan.leaves()}
+    return ["" if source is None else description_of_source(source) for source in loads.values()]
+
+
+def _check_sources(writer: Any) -> tuple[list[str], str, str] | None:
+    """Check the sources of this project in a query that writes by another sink, or by ``foreachBatch``.
+
+    Returns:
+        Descriptions of the sources, and "" for the sink and its name; None without a source of this project.
+
+    Raises:
+        IllegalOption, IllegalSetting: an option of a source is missing, unknown or not valid.
+    """
+    frame = writer._df  # noqa: SLF001  # as above
+    try:
+        plan = plan_of(frame)
+        query = _query_of(frame.sparkSession, _options_of(writer))
+    except (AttributeError, Py4JError) as unknown:
+        LOGGER.info("start of a query: its plan was not checked: %s", unknown)
+        return None
+    if not query:
+        _look_at_sources(plan, is_refused=False)
+    described = _descriptions(plan)
+    return (described, "", "") if any(described) else None
+
+
+def _refuse_other_groups(options: SinkOptions, plan: Node) -> None:
+    """Check that sources look for positions where the sink commits them.
+
+    Raises:
+        IllegalOption: they do not.
+    """
+    for leaf in plan.leaves():
+        if leaf.source is not None and leaf.kind == STREAM and leaf.source.group != options.group:
+            raise IllegalOption(
+                f"kafka.group.id is {leaf.source.group!r} of the source and {options.group!r} of the sink. The sink "
+                "commits positions under its group, and without a checkpoint the source would not find them and might "
+                "skip rows. Set the same group for both; a checkpoint that there is stays valid"
+            )
+
+
+def _refuse_other_clusters(options: SinkOptions, query: str, plan: Node) -> None:
+    """Check that a sink can keep its positions in another cluster than the source's, and that no record is skipped.
+
+    A source does not look for positions in the cluster of the sink. Without a checkpoint it has to begin at the first
+    record: then the sink leaves out those that it has written.
+
+    Raises:
+        IllegalOption: the cluster of the sink cannot keep the positions.
+        TakenGroup: it has some, and the source would not begin at the first record.
+    """
+    address = options.settings.get("bootstrap.servers")
+    for leaf in plan.leaves():
+        source = leaf.source
+        if source is None or leaf.kind != STREAM or source.settings.get("bootstrap.servers") == address:
+            continue
+        reading, writing = (consumer_for(each, options.group) for each in (source.settings, options.settings))
+        try:
+            if cluster_of(reading) == cluster_of(writing):
+                continue
+            places = _places_of(reading, _topics_of(leaf, reading))
+            there = set(_places_of(writing, {topic for topic, _ in places}))
+            progress = Progress(options.settings, options.group, options.progress_topic)
+            progress.ask(())
+            found = _identities(writing, [place for place in places if place in there], progress, progress.ids())
+        except client.KafkaException as error:
+            LOGGER.info("start of a query: the clusters of source and sink were not compared: %s", error)
+            continue
+        finally:
+            reading.close()
+            writing.close()
+        if missing := [f"{topic}-{partition}" for topic, partition in places if (topic, partition) not in there]:
+            raise IllegalOption(
+                f"sink: it commits the positions of {', '.join(missing)}, and its cluster has no such partitions. A "
+                "cluster keeps positions of its own topics alone: create a topic of the same name and as many "
+                "partitions there, which may stay empty; or use exactlyOnceBy=batch"
+            )
+        if query or (source.starting.value == EARLIEST and not source.starting.is_timestamp):
+            continue
+        for place, identity in found.items():
+            raise TakenGroup(
+                f"source: {source.starting.option} says where this query begins, because it has no checkpoint and its "
+                f"source is in another cluster than its sink. But {identity} has committed the position of {place[0]}-"
+                f"{place[1]} under group {options.group} in the cluster of the sink, and records between the two might "
+                "be skipped. Bring back the checkpoint; or set startingOffsets=earliest, and the sink leaves out the "
+                "rows that it has written; or use a new group"
+            )
+
+
+def cluster_of(consumer: Any) -> str:
+    """Return the id of the cluster that a client is connected to."""
+    return str(consumer.list_topics(timeout=WITHIN_S).cluster_id)
+
+
+def _look_at_sources(plan: Node, *, is_refused: bool) -> None:
+    """Look whether sources begin after positions that a sink of this project has committed, in a new query.
+
+    Raises:
+        TakenGroup: one does, and that `is_refused` because the positions cannot be those of this query. Otherwise they
+            may be, if it calls `exactly_once` and its checkpoint is lost; then a warning is logged.
+    """
+    for leaf in plan.leaves():
+        if leaf.source is None or leaf.kind != STREAM:
+            continue
+        consumer = consumer_for(leaf.source.settings, leaf.source.group)
+        try:
+            topics = _topics_of(leaf, consumer)
+            progress = Progress(leaf.source.settings, leaf.source.group, leaf.source.progress_topic)
+            progress.ask(topics)
+            found = _identities(consumer, _places_of(consumer, topics), progress, progress.ids())
+        except (client.KafkaException, NoIdentity) as error:
+            LOGGER.info("start of a query: the positions of group %s were not checked: %s", leaf.source.group, error)
+            continue
+        finally:
+            consumer.close()
+        for place, identity in found.items():
+            if not identity.query:
+                continue
+            fault = (
+                f"source: the position of {place[0]}-{place[1]} under group {leaf.source.group} was committed by "
+                f"{identity}, and this query has no checkpoint: it would begin there, and never read what is below"
+            )
+            if is_refused:
+                raise TakenGroup(f"{fault}. {NEEDS_A_GROUP}")
+            LOGGER.warning(
+                "%s. Nothing is wrong if that is this query, and its checkpoint is lost. Otherwise stop it, and give "
+                "it a group of its own, or reprocess=NAME for its source and for each exactly_once",
+                fault,
+            )
+            break
+
+
+def _topics_of(leaf: Node, consumer: Any) -> set[str]:
+    """The topics that a leaf reads now, as far as its options tell."""
+    if leaf.topics is None and leaf.source is not None and leaf.source.pattern:
+        return set(matching_topics(leaf.source.pattern, consumer.list_topics(None, WITHIN_S).topics))
+    return set(leaf.topics or ())
+
+
+def _options_of(writer: Any) -> dict[str, str]:
+    """The options of a write, by their names in lower case."""
+    return {name.lower(): value for name, value in _pairs(_field(writer._jwrite, "extraOptions"))}  # noqa: SLF001
+
+
+def _query_of(session: Any, extra: Mapping[str, str]) -> str:
+    """Return the id that the checkpoint of a query keeps, or "" if there is no checkpoint yet.
+
+    Without an option of its own, Spark makes the folder of its setting and the name of the query.
+    """
+    checkpoint, name = extra.get("checkpointlocation", ""), extra.get("queryname", "")
+    root = session.conf.get("spark.sql.streaming.checkpointLocation", None)
+    if not checkpoint and root and name:
+        checkpoint = f"{root}/{name}"
+    if not checkpoint:
+        return ""
+    path = session._jvm.org.apache.hadoop.fs.Path(checkpoint, "metadata")  # noqa: SLF001  # any file system of Hadoop's
+    files = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+    if not files.exists(path):
+        return ""
+    stream = files.open(path)
+    try:
+        text = session._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")  # noqa: SLF001
+    finally:
+        stream.close()
+    return str(json.loads(text)["id"])
+
+
+class TakenGroup(ValueError):
+    """A group under which another write has committed positions, or this one in a topic that no longer exists."""
+
+
+def _refuse_taken_group(options: SinkOptions, name: str, query: str, plan: Node) -> None:
+    """Check that the positions of the group are of this write: a source would begin after those of another.
+
+    A query without a checkpoint may continue at the positions of a sink of the same name. If the brokers do not answer,
+    the query starts without this check: each delivery checks again.
+
+    The progress topic is created for a new query. For one with a checkpoint the deliveries decide: if it is missing and
+    the group has no positions, both were deleted.
+
+    Raises:
+        TakenGroup: they are of another write, or older than a topic.
+        ProgressUnusable: the progress topic does not keep its records, or cannot be created.
+    """
+    consumer = consumer_for(options.settings, options.group)
+    progress = Progress(options.settings, options.group, options.progress_topic)
+    try:
+        topics = {options.topic}
+        if options.by == By.SOURCE:
+            topics = {topic for leaf in plan.leaves() for topic in _topics_of(leaf, consumer)}
+        progress.ask({*topics, options.topic})
+        topic_ids = progress.ids()
+        if progress.topic not in topic_ids and not query:
+            progress.create()
+        found = _identities(consumer, _places_of(consumer, topics), progress, topic_ids)
+    except client.KafkaException as error:
+        LOGGER.info("start of sink %s: the positions of group %s were not checked: %s", name, options.group, error)
+        return
+    finally:
+        consumer.close()
+    for place, identity in found.items():
+        is_another_query = identity.query not in ("", query)
+        if is_another_query and (options.by == By.BATCH or identity.sink != name):
+            raise TakenGroup(
+                f"sink: the position of {place[0]}-{place[1]} under group {options.group} was committed by {identity}, "
+                f"and this is query {query or 'without a checkpoint'}, sink {name}. {NEEDS_A_GROUP}"
+            )
+        if remade := identity.remade(topic_ids):
+            raise TakenGroup(
+                f"sink: the position of {place[0]}-{place[1]} under group {options.group} is older than topic "
+                f"{remade}. {REMADE}"
+            )
+
+
+def _places_of(consumer: Any, topics: set[str]) -> list[Place]:
+    return [
+        (topic, partition)
+        for topic in sorted(topics)
+        for partition in consumer.list_topics(topic, WITHIN_S).topics[topic].partitions
+    ]
+
+
+def _identities(
+    consumer: Any, places: list[Place], progress: Progress, topic_ids: Mapping[str, str]
+) -> dict[Place, Identity]:
+    """Whose writes have committed positions of these partitions."""
+    asked = [client.TopicPartition(*place) for place in places]
+    committed = {}
+    for told in consumer.committed(asked, WITHIN_S) if asked else ():
+        if told.error is not None:
+            raise client.KafkaException(told.error)
+        committed[told.topic, told.partition] = Committed(max(told.offset, NONE), told.metadata or "")
+    if progress.topic in topic_ids:
+        progress.check(topic_ids[progress.topic])
+        committed |= progress.newest(without_position(committed))
+    read = {place: Identity.of_metadata(text, place) for place, (_, text) in committed.items()}
+    return {place: identity for place, identity in read.items() if identity is not None}
+
+
+def name_of(frame: Any, topic: str) -> str:
+    """The default name of a sink: output, plan without numbers of columns and objects, and the code of functions."""
+    analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    plan = str(analyzed.toString())
+    numbers: dict[str, str] = {}
+    plan = re.sub(r"#\d+L?", lambda found: numbers.setdefault(found[0], f"#{len(numbers)}"), plan)
+    plan = re.sub(r"(StreamingRelationV2|DataSourceV2Relation) .*", r"\1", plan)  # its options may change
+    plan = "\n".join([plan, *_functions(analyzed)])
+    return f"{topic or 'column topic'}/{hashlib.sha256(plan.encode()).hexdigest()[:12]}"
+
+
+def _functions(node: Any, *, is_plan: bool = True) -> Iterator[str]:
+    """The digests of the Python functions of a plan or an expression, in the order of the plan."""
+    for child in _each(node.children()):
+        yield from _functions(child, is_plan=is_plan)
+    if is_plan:
+        for expression in _each(node.expressions()):
+            yield from _functions(expression, is_plan=False)
+    elif "Python" in node.getClass().getSimpleName():
+        yield _digest_of(node)
+
+
+def _digest_of(node: Any) -> str:
+    """The digest of a function that Spark has pickled for its workers; the one that this program gave to Spark."""
+    try:
+        pickled = pickle.loads(bytes(node.func().command().unsafeArray()))  # noqa: S301  # made by this process
+        return digest_of(pickled[0] if isinstance(pickled, tuple) else pickled)  # a table function is a class
+    except Exception as unknown:  # noqa: BLE001  # unpickling runs code of the user
+        LOGGER.warning(
+            "sink: the default name does not cover the body of Python function %s (%s); set option name if another "
+            "query with the same group has a function of the same name",
+            node.toString(),
+            unknown,
+        )
+        return ""
+
+
+def plan_of(frame: Any) -> Node:
+    """The analyzed plan of a DataFrame."""
+    return _node(frame._jdf.queryExecution().analyzed(), {})  # noqa: SLF001
+
+
+def _node(plan: Any, shared: dict[int, Node]) -> Node:
+    """The node of a JVM plan; `shared` holds the common table expressions by their ids."""
+    kind = str(plan.getClass().getSimpleName())
+    if kind == "WithCTE":
+        for each in _each(plan.cteDefs()):
+            shared[each.id()] = _node(each, shared)
+        return _node(plan.plan(), shared)
+    if kind == "CTERelationRef":
+        return shared[plan.cteId()]
+    if (kind == "Repartition" and not plan.shuffle()) or (kind == "Sort" and not getattr(plan, "global")()):
+        kind = {"Repartition": "Coalesce", "Sort": "SortWithinPartitions"}[kind]
+    children = [_node(each, shared) for each in _each(plan.children())]
+    inside = [_node(each, shared) for each in _each(plan.subqueries())]
+    children += [Node("a subquery", (each,)) for each in inside if any(each.leaves())]
+    if children:
+        return Node(kind, tuple(children))
+    return _leaf(plan, kind)
+
+
+def _leaf(plan: Any, kind: str) -> Node:
+    if kind in (STREAM, "DataSourceV2Relation"):
+        options = plan.extraOptions() if kind == STREAM else plan.options()
+        told = {str(each.getKey()): str(each.getValue()) for each in options.entrySet().toArray()}
+        if plan.table().name().lower() == FORMAT:
+            source = source_options(told, streaming=plan.isStreaming())
+            return Node(kind, load=f"{plan.table()}", topics=topics_of(told), source=source)
+        return Node(kind, load=f"{plan.table()}" if plan.isStreaming() else "", topics=topics_of(told))
+    if kind == "LogicalRDD" and _running:
+        rows = plan.rdd().id()
+        before = [each for number, each in _running.values() if number == rows]
+        if before:
+            return before[0]  # the rows of a micro-batch
+    return Node(kind, load=f"{kind} {plan.hashCode()}" if plan.isStreaming() else "")
+
+
+def _each(found: Any) -> Iterator[Any]:
+    """The elements of a collection of Scala's."""
+    elements = found.iterator()
+    while elements.hasNext():
+        yield elements.next()
+
+
+def _pairs(found: Any) -> Iterator[tuple[str, str]]:
+    """The entries of a map of Scala's."""
+    return ((str(each._1()), str(each._2())) for each in _each(found))  # noqa: SLF001  # Scala's name
+
+
+def _field(of: Any, name: str) -> Any:
+    """A private field of a JVM object.
+
+    Raises:
+        AttributeError: it has none of that name: this release of Spark is another.
+    """
+    kind = of.getClass()
+    while kind is not None:
+        for each in kind.getDeclaredFields():
+            if each.getName() == name:
+                each.setAccessible(True)
+                return each.get(of)
+        kind = kind.getSuperclass()
+    raise AttributeError(f"{of.getClass().getName()} has no field {name}: this version of Spark is not supported")
