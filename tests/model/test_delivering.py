@@ -123,7 +123,7 @@ def test_a_resolution_never_opens_a_transaction(found: Found, delivers: E, resol
     assert decide_found(Purpose.RESOLVE, found) == resolves
 
 
-def test_progress_is_lost_if_a_later_batch_finds_neither_position_nor_topic() -> None:
+def test_progress_is_lost_if_a_batch_that_expects_it_finds_neither_position_nor_topic() -> None:
     cases = list(itertools.product((False, True), repeat=3))
     assert [case for case in cases if is_progress_lost(*case)] == [(True, False, False)]
 

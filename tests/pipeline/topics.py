@@ -45,14 +45,19 @@ def make_topics(bootstrap: str, **partitions: int) -> None:
             time.sleep(0.05)
 
 
-def remake_topic(bootstrap: str, topic: str, partitions: int) -> None:
-    """Delete a topic, and create it again under the same name."""
+def delete_topic(bootstrap: str, topic: str) -> None:
+    """Delete a topic, and wait until it is gone."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     admin.delete_topics([topic], operation_timeout=CALL_S)[topic].result(CALL_S)
     until = time.monotonic() + MADE_S
     while topic in admin.list_topics(timeout=CALL_S).topics:
         assert time.monotonic() < until, f"{topic} is not deleted after {MADE_S:g} s"
         time.sleep(0.02)
+
+
+def remake_topic(bootstrap: str, topic: str, partitions: int) -> None:
+    """Delete a topic, and create it again under the same name."""
+    delete_topic(bootstrap, topic)
     make_topics(bootstrap, **{topic: partitions})
 
 

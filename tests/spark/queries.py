@@ -70,7 +70,7 @@ class Query:
         """What source and sink are told of the broker."""
         return {"kafka.bootstrap.servers": self.bootstrap, "kafka.group.id": "copier"}
 
-    def rows(self, group: str = "copier") -> "DataFrame":
+    def rows(self, group: str = "copier", **options: str) -> "DataFrame":
         """What is read, from where that group is on."""
         return (
             self.spark.readStream.format("zombieproof")
@@ -80,7 +80,7 @@ class Query:
                 startingOffsets="earliest",
                 includeSource="true",
             )
-            .option("maxOffsetsPerTrigger", str(self.most))
+            .options(maxOffsetsPerTrigger=str(self.most), **options)
             .load()
         )
 

@@ -10,10 +10,11 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F  # noqa: N812  # as all programs of Spark call it
 
-from tests.pipeline.topics import fill, make_topics, read_back, remake_topic
+from tests.pipeline.topics import delete_topic, fill, make_topics, read_back, remake_topic
 from tests.spark.queries import Query
 from tests.spark.test_sink import written
 from zombieproof.pipeline import exactly_once, register
+from zombieproof.pipeline.progress_topic import TOPIC
 from zombieproof.pipeline.sink.rows import IllegalRows
 from zombieproof.pipeline.spark import starting
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
@@ -354,6 +355,52 @@ def test_an_output_that_was_created_again_is_refused_also_with_a_new_checkpoint(
     for name in ("c", "new"):
         with pytest.raises(TakenGroup, match=r"is older than topic output .*reprocess=NAME"):
             written(query, query.rows(), name=name)
+
+
+@pytest.mark.txn_faults(plan={}, allow=("no_input_is_committed_twice",))
+@pytest.mark.parametrize(
+    "is_a_function", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["format", "foreachBatch"]
+)
+def test_deleted_progress_is_noticed_though_another_query_has_made_the_topic_again(
+    query: Query, is_a_function: bool
+) -> None:
+    def copied(**options: str) -> None:
+        rows = query.rows(**options)
+        if not is_a_function:
+            written(query, rows, name="checkpoint", **options)
+            return
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output", **options}
+        stream = rows.writeStream.foreachBatch(lambda rows, batch: exactly_once(rows, batch, **told))
+        stream.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True).start().awaitTermination()
+
+    query.most = 10_000
+    written(query, query.rows("another"), **{"kafka.group.id": "another", "topic": "other"})
+    copied()
+    query.forget_commit()
+    query.forget_positions()
+    delete_topic(query.bootstrap, TOPIC)
+    written(query, query.rows("third"), name="d", **{"kafka.group.id": "third", "topic": "other"})
+    with pytest.raises(StreamingQueryException, match=r"was deleted and created again .*progressTopic to another name"):
+        copied()
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+    copied(progressTopic="second")
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed * 2)
+
+
+def test_a_progress_topic_that_was_made_again_matters_to_no_other_sink(query: Query) -> None:
+    def kept() -> list[bytes]:
+        path = str(query.folder / "rows")
+        stream = query.rows().select("value").writeStream.format("parquet").option("path", path)
+        stream.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True).start().awaitTermination()
+        return [bytes(row.value) for row in query.spark.read.parquet(path).collect()]
+
+    written(query, query.rows("another"), **{"kafka.group.id": "another", "topic": "other"})
+    kept()
+    query.forget_commit()
+    delete_topic(query.bootstrap, TOPIC)
+    written(query, query.rows("third"), name="d", **{"kafka.group.id": "third", "topic": "other"})
+    query.fill_more()
+    assert sorted(kept()) == sorted(query.filled.committed)
 
 
 def test_topics_may_be_added_to_a_query_and_are_not_silently_left_out(query: Query) -> None:

@@ -22,6 +22,8 @@ Place = tuple[str, int]
 TOPIC: Final = "zombieproof-progress"
 CONFIG: Final = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20), "min.cleanable.dirty.ratio": "0.1"}
 """Small segments: only closed ones are compacted, and a reader reads what is not."""
+RECORDED: Final = "@progressTopic"
+"""In the offsets of a checkpoint, the key whose value has the id of the progress topic, by its name."""
 PARTITION: Final = 0
 """Every record goes to this partition, so that another number of partitions does not hide the older ones."""
 ASK_S: Final = 10.0

@@ -172,6 +172,8 @@ class MicroBatches:
     def __init__(self, settings: Settings, group: str, retries: Retries = RETRIES, progress_topic: str = TOPIC) -> None:
         self._consumer = consumer_for(settings, group)
         self._progress = Progress(settings, group, progress_topic)
+        self.progress_ids: dict[str, str] = {}
+        """The id of the progress topic by its name, as of the last look at ids; nothing if it is not there."""
         self._group = group
         self._retries = retries
         self._call_s = min(CALL_S, retries.attempt_s)
@@ -286,7 +288,9 @@ class MicroBatches:
 
     def _ids(self, topics: Iterable[str]) -> dict[str, str]:
         self._progress.ask(topics)
-        return self._progress.ids()
+        found = self._progress.ids()
+        self.progress_ids = {name: each for name, each in found.items() if each and name == self._progress.topic}
+        return found
 
     def offsets_at(self, timestamps: Mapping[Place, int]) -> dict[Place, int]:
         """The first offset of each partition whose timestamp (ms) is not before the given one; NONE: there is none."""

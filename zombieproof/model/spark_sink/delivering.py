@@ -37,13 +37,14 @@ def is_of_another_write(is_same_query: bool, is_same_sink: bool, batch: int, fou
     return not is_same_query or found_batch >= batch
 
 
-def is_progress_lost(has_earlier_batches: bool, has_position: bool, has_progress_topic: bool) -> bool:
+def is_progress_lost(is_expected: bool, has_position: bool, has_progress_topic: bool) -> bool:
     """Whether positions of a delivery were there once and are deleted, as far as it can be told.
 
     The first batch of a query finds no position. Later ones may find none either, because no row was written before;
-    but then the topic that keeps every position is there, since it is created when a query starts.
+    but then the topic that keeps every position is there, since it is created when a query starts. So it `is_expected`
+    after the first batch, and where a checkpoint holds its id: then a topic with another id is another one.
     """
-    return has_earlier_batches and not has_position and not has_progress_topic
+    return is_expected and not has_position and not has_progress_topic
 
 
 def find_by_positions(rows: int, left: int, others: int) -> int:

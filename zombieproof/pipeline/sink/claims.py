@@ -85,11 +85,13 @@ class Query(NamedTuple):
         has_earlier_batches: whether there are any: if then neither a position nor the progress topic is there, both
             were deleted.
         claim: the mode in which it delivers; None: there are no modes, every delivery takes the same id.
+        progress_id: the id of the progress topic when its checkpoint was written; "": not known.
     """
 
     progress_topic: str = TOPIC
     has_earlier_batches: bool = False
     claim: Claim | None = None
+    progress_id: str = ""
 
 
 ALONE = Query()

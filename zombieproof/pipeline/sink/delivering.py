@@ -115,7 +115,8 @@ class Delivering:
         self.retries = 0
         self.may_pass = False
         """Whether what ended it passes by itself: brokers were away, or away for longer than a transaction lasts."""
-        self._said, self._remedy, self._has_progress = "", NEEDS_A_GROUP, False
+        self._said, self._remedy = "", NEEDS_A_GROUP
+        self._has_progress = self._is_other_progress = False
         self._settings, self._group, self._own_id, self._query = settings, group, transactional_id, query
         self._delivery, self._notes = Delivery(), Notes()
         self._progress = Progress(settings, group, query.progress_topic)
@@ -246,16 +247,9 @@ class Delivering:
                 raise
             return self._unclaimed()
         has_position = len(without_position(committed)) < len(committed)
-        if is_progress_lost(self._query.has_earlier_batches, has_position, self._has_progress):
-            self._said = (
-                f"group {self._group} holds no position of these rows, and topic {self._progress.topic}, which would "
-                "keep one, does not exist or is hidden from this client, although this is not the first batch of the "
-                "query"
-            )
-            self._remedy = (
-                "Both were deleted, or no batch has had rows yet. If you know that these rows are not in the output, "
-                f"create the topic and start the query again: {self._progress.command}"
-            )
+        is_expected = self._query.has_earlier_batches or self._query.progress_id != ""
+        if is_progress_lost(is_expected, has_position, self._has_progress and not self._is_other_progress):
+            self._said, self._remedy = self._loss()
             return Work(Found.NOT_COMPARABLE, self._rows, {})
         if not self._has_progress:
             self._progress.create()
@@ -276,6 +270,18 @@ class Delivering:
         if work.found == Found.NOT_COMPARABLE:
             self._said = f"these rows are of {own}, and the committed position is of {(others or found)[0]}"
         return self._claimed(work, dict(zip(committed, found, strict=True)))
+
+    def _loss(self) -> tuple[str, str]:
+        """What is lost with the progress topic, and what to do."""
+        topic, known = self._progress.topic, "If you know that these rows are not in the output, "
+        lost = f"group {self._group} holds no position of these rows, and topic {topic}, which would keep one, "
+        if self._is_other_progress:
+            lost += "was deleted and created again after the query had planned them"
+            known += "set progressTopic to another name, the same for source and sink. Otherwise use a new group and a "
+            return lost, f"{known}new output"
+        lost += "does not exist or is hidden from this client, although this is not the first batch of the query"
+        known += f"create the topic and start the query again: {self._progress.command}"
+        return lost, f"Both were deleted, or no batch has had rows yet. {known}"
 
     def _claimed(self, work: Work, found: Mapping[Place, Identity | None]) -> Work:
         """The same work, unless the group is to be claimed first, or is claimed by what cannot be compared."""
@@ -304,6 +310,7 @@ class Delivering:
         self._has_progress = (topic_id := ids.pop(self._progress.topic, None)) is not None
         if topic_id is not None:
             self._progress.check(topic_id)
+        self._is_other_progress = topic_id is not None and self._query.progress_id not in ("", topic_id)
         return ids
 
     def _committed(self, within_s: float) -> dict[Place, Committed]:

@@ -149,6 +149,7 @@ class SinkOptions:
         report_to: the first part of the names of files with the counts of commits; "": they are not wanted.
         timestamp: whether column `timestamp` is the timestamp of records.
         progress_topic: the compacted topic that keeps committed positions when the group has lost them.
+        progress_id: the id of that topic when the checkpoint was written; "": not known.
     """
 
     settings: Mapping[str, Any]
@@ -166,6 +167,7 @@ class SinkOptions:
     report_to: str
     timestamp: bool
     progress_topic: str
+    progress_id: str
 
 
 CHOICES: Final = ("assign", "subscribe", "subscribePattern")
@@ -231,6 +233,9 @@ CHECKED: Final = "zombieproof.checked"
 """An option that `starting` adds after it has checked options, columns and plan: the default name of the sink."""
 REPORT_TO: Final = "zombieproof.report.to"
 """An option that `starting` adds: the first part of the names of files with the counts of commits (`progress`)."""
+
+PROGRESS_ID: Final = "zombieproof.progress.id"
+"""An option that `starting` adds: the id that the progress topic had when the checkpoint was written."""
 
 
 def source_options(given: Mapping[str, str], *, streaming: bool) -> SourceOptions:
@@ -376,6 +381,7 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         options.text(REPORT_TO),
         options.truth("includeTimestamp"),
         options.progress_topic(),
+        options.text(PROGRESS_ID),
     )
 
 
@@ -385,7 +391,7 @@ class _Options:
     def __init__(self, subject: str, given: Mapping[str, str], names: tuple[str, ...]) -> None:
         self._subject = subject
         self._given = {name.lower(): str(value) for name, value in given.items()}
-        legal = {name.lower() for name in (*names, CHECKED, REPORT_TO)}
+        legal = {name.lower() for name in (*names, CHECKED, REPORT_TO, PROGRESS_ID)}
         for name in self._given:
             if name not in legal and not name.startswith(KAFKA):
                 raise IllegalOption(

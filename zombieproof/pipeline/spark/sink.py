@@ -99,7 +99,7 @@ def told_of(options: SinkOptions, transactional_id: str, identity: Identity) -> 
         group=options.group,
         transactional_id=transactional_id,
         identity=identity,
-        query=Query(options.progress_topic, identity.batch > 0, claim),
+        query=Query(options.progress_topic, identity.batch > 0, claim, options.progress_id),
         deadline_s=options.deadline_s,
     )
 

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.datasource import (
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline import garbage
 from zombieproof.pipeline.kafka import LOGGER
+from zombieproof.pipeline.progress_topic import RECORDED
 from zombieproof.pipeline.reader import (
     Losses,
     MicroBatches,
@@ -90,12 +91,17 @@ class Range(InputPartition):
 
 
 def as_json(
-    offsets: Mapping[Place, int], reprocess: str = "", topic_ids: Mapping[str, str] | None = None
+    offsets: Mapping[Place, int],
+    reprocess: str = "",
+    topic_ids: Mapping[str, str] | None = None,
+    progress_ids: Mapping[str, str] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Offsets as Kafka's source writes them into a checkpoint: topic, partition, next offset."""
     found: dict[str, dict[str, Any]] = {REPROCESS: {reprocess: 0}} if reprocess else {}
     if topic_ids:
         found[TOPIC_IDS] = dict(sorted(topic_ids.items()))
+    if progress_ids:
+        found[RECORDED] = dict(progress_ids)
     for (topic, partition), offset in sorted(offsets.items()):
         found.setdefault(topic, {})[str(partition)] = offset
     return found
@@ -118,7 +124,7 @@ def from_json(told: Offsets, reprocess: str = "") -> dict[Place, int]:
     return {
         (topic, int(each)): int(offset)
         for topic, rest in told.items()
-        if topic not in (REPROCESS, TOPIC_IDS)
+        if topic not in (REPROCESS, TOPIC_IDS, RECORDED)
         for each, offset in rest.items()
     }
 
@@ -388,7 +394,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
 
     def _json(self, offsets: Mapping[Place, int], topic_ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-        return as_json(offsets, self._options.reprocess, {name: each for name, each in topic_ids.items() if each})
+        ids = {name: each for name, each in topic_ids.items() if each}
+        return as_json(offsets, self._options.reprocess, ids, self._connected().progress_ids)
 
     def _from_json(self, told: Offsets) -> dict[Place, int]:
         return from_json(told, self._options.reprocess)

@@ -15,7 +15,8 @@ import pickle
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.sql.readwriter import DataFrameWriter
@@ -23,13 +24,14 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
-from zombieproof.pipeline.progress_topic import Committed, Progress, without_position
+from zombieproof.pipeline.progress_topic import RECORDED, Committed, Progress, without_position
 from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
 from zombieproof.pipeline.sink.rows import Identity, NoIdentity, Place
 from zombieproof.pipeline.spark.functions import digest_of
 from zombieproof.pipeline.spark.options import (
     CHECKED,
     EARLIEST,
+    PROGRESS_ID,
     REPORT_TO,
     By,
     IllegalOption,
@@ -59,6 +61,8 @@ _WRAPPED: Final = "zombieproof_checks_first"
 
 _running: dict[str, tuple[int, Node]] = {}
 """While a function of `foreachBatch` runs: by run of its query the RDD of its rows, and the plan before them."""
+_recorded: dict[str, Mapping[str, str]] = {}
+"""By query the progress topics, by name, whose ids its checkpoint held when it was started."""
 
 
 def check_starts() -> None:
@@ -185,14 +189,16 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     writer.option(CHECKED, name)
     writer_id = uuid.uuid4().hex if streaming else run
     writer.option(REPORT_TO, REPORTS.address(writer_id) if writer_id else "")
+    progress_ids = _recorded.get(query_of(frame.sparkSession), {})
     if streaming:
-        query = _query_of(frame.sparkSession, extra)
+        query, progress_ids = _checkpoint_of(frame.sparkSession, extra)
         if options.by == By.SOURCE:
             _refuse_other_groups(options, plan)
             _refuse_other_clusters(options, query, plan)
         elif not query:
             _look_at_sources(plan, is_refused=True)
         _refuse_taken_group(options, options.name or name, query, plan)
+    writer.option(PROGRESS_ID, progress_ids.get(options.progress_topic, ""))
     return _descriptions(plan), description_of_sink(options, name), writer_id
 
 
@@ -214,11 +220,13 @@ def _check_sources(writer: Any) -> tuple[list[str], str, str] | None:
     frame = writer._df  # noqa: SLF001  # as above
     try:
         plan = plan_of(frame)
-        query = _query_of(frame.sparkSession, _options_of(writer))
+        query, progress_ids = _checkpoint_of(frame.sparkSession, _options_of(writer))
     except (AttributeError, Py4JError) as unknown:
         LOGGER.info("start of a query: its plan was not checked: %s", unknown)
         return None
-    if not query:
+    if query:
+        _recorded[query] = progress_ids
+    else:
         _look_at_sources(plan, is_refused=False)
     described = _descriptions(plan)
     return (described, "", "") if any(described) else None
@@ -342,8 +350,20 @@ def _options_of(writer: Any) -> dict[str, str]:
     return {name.lower(): value for name, value in _pairs(_field(writer._jwrite, "extraOptions"))}  # noqa: SLF001
 
 
-def _query_of(session: Any, extra: Mapping[str, str]) -> str:
-    """Return the id that the checkpoint of a query keeps, or "" if there is no checkpoint yet.
+class _Checkpoint(NamedTuple):
+    """What a checkpoint says before its query starts.
+
+    Attributes:
+        query: the id of the query; "" if there is no checkpoint yet.
+        progress_ids: the ids of the progress topics, by name, when its newest micro-batch was planned.
+    """
+
+    query: str = ""
+    progress_ids: Mapping[str, str] = MappingProxyType({})
+
+
+def _checkpoint_of(session: Any, extra: Mapping[str, str]) -> _Checkpoint:
+    """Read the checkpoint of a query.
 
     Without an option of its own, Spark makes the folder of its setting and the name of the query.
     """
@@ -352,17 +372,29 @@ def _query_of(session: Any, extra: Mapping[str, str]) -> str:
     if not checkpoint and root and name:
         checkpoint = f"{root}/{name}"
     if not checkpoint:
-        return ""
-    path = session._jvm.org.apache.hadoop.fs.Path(checkpoint, "metadata")  # noqa: SLF001  # any file system of Hadoop's
+        return _Checkpoint()
+    make_path = session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001  # any file system of Hadoop's
+    path, offsets = make_path(checkpoint, "metadata"), make_path(checkpoint, "offsets")
     files = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+
+    def read(file: Any) -> str:
+        stream = files.open(file)
+        try:
+            return str(session._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))  # noqa: SLF001
+        finally:
+            stream.close()
+
     if not files.exists(path):
-        return ""
-    stream = files.open(path)
-    try:
-        text = session._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")  # noqa: SLF001
-    finally:
-        stream.close()
-    return str(json.loads(text)["id"])
+        return _Checkpoint()
+    batches = {}
+    if files.exists(offsets):
+        found = (each.getPath() for each in files.listStatus(offsets))
+        batches = {int(each.getName()): each for each in found if each.getName().isdecimal()}
+    progress_ids = {}
+    for line in read(batches[max(batches)]).splitlines() if batches else ():
+        if line.startswith("{"):
+            progress_ids.update(json.loads(line).get(RECORDED, {}))
+    return _Checkpoint(str(json.loads(read(path))["id"]), progress_ids)
 
 
 class TakenGroup(ValueError):
