@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F  # noqa: N812  # as all programs of Spark call it
 
 from tests.pipeline.topics import delete_topic, fill, make_topics, read_back, remake_topic
-from tests.spark.queries import Query
+from tests.spark.queries import ROWS, Query
 from tests.spark.test_sink import written
 from zombieproof.pipeline import exactly_once, register
 from zombieproof.pipeline.progress_topic import TOPIC
@@ -298,6 +298,29 @@ def test_a_plan_before_foreach_batch_that_is_not_known_is_refused(
     made = query.rows().writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
     with pytest.raises(StreamingQueryException, match="the plan before foreachBatch is not known"):
         made.trigger(availableNow=True).start().awaitTermination()
+
+
+def test_updated_rows_are_refused_and_the_remedies_work(query: Query) -> None:
+    def counted() -> "DataFrame":
+        return query.rows().groupBy("key").count().selectExpr("key", "string(count) as value")
+
+    def started(mode: str) -> Any:
+        made = counted().writeStream.format("zombieproof").outputMode(mode).trigger(availableNow=True)
+        told = {**query.kafka, "topic": "output", "exactlyOnceBy": "batch", "checkpointLocation": str(query.checkpoint)}
+        return made.options(**told).start()
+
+    def write(rows: "DataFrame", batch: int) -> None:
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "updates", "topic": "other"}
+        exactly_once(rows, batch, exactlyOnceBy="batch", **told)
+
+    with pytest.raises(UnsuitablePlan, match=r"outputMode is update.* complete, .*foreachBatch"):
+        started("update")
+    query.most = 10_000
+    started("complete").awaitTermination()
+    made = counted().writeStream.foreachBatch(write).outputMode("update").trigger(availableNow=True)
+    made.option("checkpointLocation", str(query.folder / "updates")).start().awaitTermination()
+    counts = Counter(str(ROWS // 7 + (key < ROWS % 7)).encode() for key in range(7))
+    assert read_back(query.bootstrap, "output") == read_back(query.bootstrap, "other") == counts
 
 
 def test_an_older_checkpoint_is_refused_by_batch(query: Query) -> None:

@@ -47,20 +47,20 @@ class ZombieproofSource(DataSource):
     @reason_first
     def writer(self, schema: Any, overwrite: bool) -> BatchWriter:  # as Spark calls it
         """The writer of ``df.write``."""
+        if overwrite:
+            raise IllegalRows("sink: it is told to overwrite, and a log only grows; legal is .mode('append')")
         options = sink_options(self.options, streaming=False)
-        self._refuse(schema, options, overwrite=overwrite)
+        self._refuse(schema, options)
         return BatchWriter(options)
 
     @reason_first
     def streamWriter(self, schema: Any, overwrite: bool) -> StreamWriter:  # noqa: N802  # as above
-        """The writer of ``df.writeStream``."""
+        """The writer of ``df.writeStream``; output mode *complete* appends the whole result, as Kafka's sink does."""
         options = sink_options(self.options, streaming=True)
-        self._refuse(schema, options, overwrite=overwrite)
+        self._refuse(schema, options)
         return StreamWriter(options)
 
-    def _refuse(self, schema: Any, options: SinkOptions, *, overwrite: bool) -> None:
-        if overwrite:
-            raise IllegalRows("sink: it is told to overwrite, and a log only grows; legal is .mode('append')")
+    def _refuse(self, schema: Any, options: SinkOptions) -> None:
         if CHECKED not in self.options:
             raise UnsuitablePlan(
                 "sink: the plan of this write was not checked; call zombieproof.pipeline.register(spark) in the "

@@ -168,6 +168,12 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     frame = writer._df  # noqa: SLF001  # PySpark has no public name for it
     extra = _options_of(writer)
     options = sink_options(extra, streaming=streaming)
+    if streaming and str(_field(writer._jwrite, "outputMode")) == "Update":  # noqa: SLF001  # nothing else knows it
+        raise UnsuitablePlan(
+            "sink: outputMode is update, which Spark offers to no sink in Python. Use append, for which an aggregation "
+            "needs a watermark, or complete, which writes all rows of the result in each micro-batch; or write updated "
+            "rows in foreachBatch, by exactly_once with exactlyOnceBy=batch"
+        )
     refuse_schema({field.name: field.dataType.simpleString() for field in frame.schema.fields}, options)
     plan = plan_of(frame)
     refuse_plan(plan, options)
