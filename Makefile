@@ -43,8 +43,15 @@ spark-plans: .venv/spark ## run 200 random plans under random faults on real Spa
 spark-versions: .venv/spark ## the pipeline's tests on each version of pyspark that it supports, and the refusal of the others (gets 0.5 GB for each; half an hour)
 	$(BIN)/python -m tests.spark_versions $(ARGS)
 
-recipes-table: .venv/spark ## Kafka to a table and back with a package from Maven: PACKAGE=GROUP:ARTIFACT:VERSION KIND=iceberg TABLE=CATALOG.DB.NAME CONF="--conf NAME=VALUE ..."
-	PYSPARK_SUBMIT_ARGS='$(if $(PACKAGE),--packages $(PACKAGE)) $(CONF) pyspark-shell' TABLE_KIND=$(KIND) TABLE=$(TABLE) ZOMBIEPROOF_TESTS=ci \
+# Delta is the default, with the newest Spark that it has a release for.
+recipes-table: PYSPARK ?= 4.2.0
+recipes-table: PACKAGE ?= io.delta:delta-spark_4.2_2.13:4.4.0
+recipes-table: KIND ?= delta
+recipes-table: TABLE ?= default.rows
+recipes-table: CONF ?= --conf spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension --conf spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog
+recipes-table: .venv/spark ## Kafka to a table of Delta and back (gets pyspark 4.2.0 and Delta, 0.5 GB; others: PYSPARK=VERSION PACKAGE=GROUP:ARTIFACT:VERSION KIND=iceberg TABLE=CATALOG.DB.NAME CONF="--conf NAME=VALUE ...")
+	PYTHONPATH=$$($(BIN)/python -m tests.spark_versions --get $(PYSPARK)) TABLE_KIND=$(KIND) TABLE=$(TABLE) ZOMBIEPROOF_TESTS=ci \
+		PYSPARK_SUBMIT_ARGS='$(if $(PACKAGE),--packages $(PACKAGE)) $(CONF) pyspark-shell' \
 		$(BIN)/python -m pytest -m spark -n 0 tests/spark/test_recipes.py -k to_a_table $(ARGS)
 
 clients: .venv/ready ## get clients that others have written (PyPI, npm, Go, Maven) and run all of them against serve (half an hour); writes docs/clients.md

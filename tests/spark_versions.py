@@ -1,6 +1,7 @@
 """`python -m tests.spark_versions`: the pipeline with each version of pyspark, in a folder of its own under `build/`.
 
-Versions that are supported pass the tests of source and sink on real Spark. The others are refused by name.
+Versions that are supported pass the tests of source and sink on real Spark. The others are refused by name. `--get`
+runs nothing and prints the folder with that version.
 """
 
 import argparse
@@ -45,7 +46,11 @@ def main() -> int:
     """Print a line for each version; 1 if one is not as it should be."""
     parser = argparse.ArgumentParser(prog="python -m tests.spark_versions", description="The pipeline on each pyspark.")
     parser.add_argument("--version", action="append", help="only this one, as 4.2; repeatable")
+    parser.add_argument("--get", help="only get this one, as 4.2.0")
     options, arguments = parser.parse_known_args()
+    if options.get:
+        sys.stdout.write(f"{installed(options.get)}\n")
+        return 0
     wrong = 0
     for version in options.version or (*REFUSED, *VERSIONS):
         said = outcome(version, arguments)
