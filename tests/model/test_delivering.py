@@ -91,21 +91,22 @@ def test_a_write_keeps_the_id_of_its_query_or_the_name_of_its_sink(
 
 
 @pytest.mark.parametrize(
-    ("found_query", "found_batch", "has_same_rows", "found"),
+    ("found_query", "found_batch", "is_same_work", "is_known", "found"),
     [
-        (NONE, NONE, True, Found.NONE_DELIVERED),
-        (7, 2, False, Found.NONE_DELIVERED),
-        (7, 3, True, Found.ALL_DELIVERED),
-        (7, 3, False, Found.NOT_COMPARABLE),  # an older checkpoint, and another size of batches
-        (7, 4, True, Found.NOT_COMPARABLE),  # an older checkpoint
-        (6, 2, True, Found.NOT_COMPARABLE),
-        (6, 3, True, Found.NOT_COMPARABLE),
+        (NONE, NONE, True, True, Found.NONE_DELIVERED),
+        (7, 2, False, True, Found.NONE_DELIVERED),
+        (7, 2, False, False, Found.NOT_COMPARABLE),  # an older checkpoint, and batch 2 had no rows this time
+        (7, 3, True, True, Found.ALL_DELIVERED),
+        (7, 3, False, True, Found.NOT_COMPARABLE),  # an older checkpoint, and another size of batches
+        (7, 4, True, True, Found.NOT_COMPARABLE),  # an older checkpoint
+        (6, 2, True, True, Found.NOT_COMPARABLE),
+        (6, 3, True, True, Found.NOT_COMPARABLE),
     ],
 )
 def test_batches_are_compared_within_one_query(
-    found_query: int, found_batch: int, has_same_rows: bool, found: Found
+    found_query: int, found_batch: int, is_same_work: bool, is_known: bool, found: Found
 ) -> None:
-    assert find_by_identity(7, 3, found_query, found_batch, has_same_rows) == found
+    assert find_by_identity(7, 3, found_query, found_batch, is_same_work, is_known) == found
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,12 @@ pytest.importorskip(
     "tests/statemachines has the steps that it hosts",
 )
 
+from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import IllegalSetting, client, producer_for
 from zombieproof.pipeline.sink import Delivering, DeliveryError, Identity, Source, deliver, resolve
 from zombieproof.pipeline.sink.asking import Asking
-from zombieproof.pipeline.sink.rows import IllegalRows
+from zombieproof.pipeline.sink.claims import Query
+from zombieproof.pipeline.sink.rows import IllegalRows, Row
 
 Output = Callable[[], Counter[bytes | None]]
 Begun = Callable[..., Delivering]
@@ -335,6 +337,46 @@ def test_a_batch_of_another_query_is_refused_and_nothing_is_written(
         deliver(rows[5:], **given, identity=Identity("another", 0, "output"))
     assert state_of(failure) == "REFUSED"
     assert output() == once(rows[:5])
+
+
+def test_a_batch_that_the_checkpoint_does_not_know_was_written_before_the_checkpoint_went_back(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    deliver(rows[:4], **given, identity=Identity("q", 0, "output", run="first"))
+    deliver(rows[4:8], **given, identity=Identity("q", 2, "output", run="first"), query=Query(newest=NONE))
+    with pytest.raises(DeliveryError, match="an older checkpoint") as failure:
+        deliver(rows[6:9], **given, identity=Identity("q", 3, "output", run="second"), query=Query(newest=1))
+    assert state_of(failure) == "REFUSED"
+    deliver(rows[8:12], **given, identity=Identity("q", 3, "output", run="second"), query=Query(newest=2))
+    deliver(rows[12:], **given, identity=Identity("q", 5, "output", run="second"), query=Query(newest=2))
+    assert output() == once(rows)
+
+
+def test_equal_rows_of_two_writes_are_not_taken_for_one(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    deliver(rows, **given, identity=Identity("q", 1, "output", sink="one"))
+    with pytest.raises(DeliveryError, match=r"of query q, sink two, batch 1, .* of query q, sink one, batch 1"):
+        deliver(rows, **given, identity=Identity("q", 1, "output", sink="two"))
+    assert output() == once(rows)
+
+
+def test_batch_queries_of_one_group_write_ranges_in_order(given: dict[str, Any], output: Output) -> None:
+    rows = [Row("output", b"%d" % number, source=Source("input", 0, number)) for number in range(60)]
+
+    def written(first: int, past: int) -> int:
+        return deliver(rows[first:past], **given, identity=Identity("job", NONE, sink="s")).sent
+
+    assert written(20, 30) == 10
+    for first in (0, 19):
+        with pytest.raises(DeliveryError, match=r"position only says that rows from 20 on were written.*ascending"):
+            written(first, 25)
+    assert (written(20, 30), written(25, 40), written(20, 40)) == (0, 10, 0)
+    assert written(50, 60) == 10
+    for first in (20, 45):
+        with pytest.raises(DeliveryError, match="position only says that rows from 50 on were written"):
+            written(first, 60)
+    assert output() == once([*rows[20:40], *rows[50:]])
 
 
 def test_a_group_that_somebody_else_writes_to_is_no_identity(

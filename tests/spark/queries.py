@@ -74,13 +74,9 @@ class Query:
         """What is read, from where that group is on."""
         return (
             self.spark.readStream.format("zombieproof")
-            .options(
-                **self.kafka | {"kafka.group.id": group},
-                subscribe="input",
-                startingOffsets="earliest",
-                includeSource="true",
-            )
-            .options(maxOffsetsPerTrigger=str(self.most), **options)
+            .options(**self.kafka | {"kafka.group.id": group}, subscribe="input", startingOffsets="earliest")
+            .options(includeSource="true", maxOffsetsPerTrigger=str(self.most))
+            .options(**options)
             .load()
         )
 

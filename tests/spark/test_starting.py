@@ -1,5 +1,6 @@
 """What is refused when a write starts: options, columns, plans, and groups of other writes."""
 
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -10,10 +11,11 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F  # noqa: N812  # as all programs of Spark call it
 
-from tests.pipeline.topics import delete_topic, fill, make_topics, read_back, remake_topic
+from tests.pipeline.topics import Filled, delete_topic, fill, make_topics, read_back, remake_topic
 from tests.spark.queries import ROWS, Query
 from tests.spark.test_sink import written
 from zombieproof.pipeline import exactly_once, register
+from zombieproof.pipeline.kafka import client
 from zombieproof.pipeline.progress_topic import TOPIC
 from zombieproof.pipeline.sink.rows import IllegalRows
 from zombieproof.pipeline.spark import starting
@@ -338,6 +340,40 @@ def test_an_older_checkpoint_is_refused_by_batch(query: Query) -> None:
         written(query, query.rows().select("value"), exactlyOnceBy="batch")
 
 
+@pytest.mark.parametrize(
+    "is_a_function", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["format", "foreachBatch"]
+)
+def test_an_older_checkpoint_is_refused_by_batch_though_its_next_batch_has_no_rows(
+    query: Query, is_a_function: bool
+) -> None:
+    def write(rows: "DataFrame", batch: int) -> None:
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output"}
+        if not rows.isEmpty():
+            exactly_once(rows, batch, exactlyOnceBy="batch", **told)
+
+    def copied() -> None:
+        rows = query.rows().where("offset < 20 or offset > 50").select("value")
+        if not is_a_function:
+            written(query, rows, exactlyOnceBy="batch")
+            return
+        stream = rows.writeStream.foreachBatch(write).option("checkpointLocation", str(now))
+        stream.trigger(availableNow=True).start().awaitTermination()
+
+    now, kept = query.folder / "c", query.folder / "kept"
+    query.most = 10_000
+    copied()
+    shutil.copytree(now, kept)
+    query.fill_more()
+    copied()
+    found = read_back(query.bootstrap, "output")
+    shutil.rmtree(now)
+    shutil.copytree(kept, now)
+    query.most = 10
+    with pytest.raises(StreamingQueryException, match=r"the committed position is of query.*an older checkpoint"):
+        copied()
+    assert read_back(query.bootstrap, "output") == found
+
+
 def test_a_lost_checkpoint_by_batch_is_refused_before_the_query_starts(query: Query) -> None:
     rows = query.rows().select("value")
     written(query, rows, exactlyOnceBy="batch")
@@ -424,6 +460,54 @@ def test_a_progress_topic_that_was_made_again_matters_to_no_other_sink(query: Qu
     written(query, query.rows("third"), name="d", **{"kafka.group.id": "third", "topic": "other"})
     query.fill_more()
     assert sorted(kept()) == sorted(query.filled.committed)
+
+
+def test_a_lost_checkpoint_does_not_skip_a_partition_that_has_no_position(query: Query) -> None:
+    def copied(**options: str) -> None:
+        rows = query.rows("latest", subscribe="other", **options).select("value", "source")
+        written(query, rows, **{"kafka.group.id": "latest"})
+
+    copied(startingOffsets="latest")
+    producer = client.Producer({"bootstrap.servers": query.bootstrap})
+    producer.produce("other", b"0", partition=0)
+    producer.flush(10)
+    copied(startingOffsets="latest")
+    for partition in range(3):
+        producer.produce("other", b"%d" % (partition + 1), partition=partition)
+    producer.flush(10)
+    shutil.rmtree(query.folder / "c")
+    with pytest.raises(StreamingQueryException, match=r"latest for other-1, other-2, .* like (.*) \(those") as refused:
+        copied(startingOffsets="latest")
+    found = re.search(r"offsets like (\{.*\}) \(those", str(refused.value))
+    assert found is not None
+    copied(startingOffsets=found[1])
+    assert read_back(query.bootstrap, "output") == Counter([b"0", b"1", b"2", b"3"])
+
+
+def test_no_write_of_foreach_batch_in_the_group_of_a_source_that_begins_at_the_end_is_refused(query: Query) -> None:
+    def write(rows: "DataFrame", batch: int) -> None:
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output"}
+        exactly_once(rows.select("value", "source"), batch, **told)
+
+    def copied(group: str, start: str) -> None:
+        stream = query.rows(group, startingOffsets=start).writeStream.foreachBatch(write)
+        stream = stream.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True)
+        stream.start().awaitTermination()
+
+    query.filled = Filled()
+    with pytest.raises(StreamingQueryException, match=r"^.*under copier, and kafka.group.id of the source is so"):
+        copied("source", "latest")
+    for _ in range(2):
+        copied("copier", "latest")
+        query.fill_more()
+    copied("copier", "latest")
+    query.forget_checkpoint()
+    query.fill_more()
+    copied("copier", "latest")
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+    query.forget_checkpoint()
+    copied("source", "earliest")
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
 
 
 def test_topics_may_be_added_to_a_query_and_are_not_silently_left_out(query: Query) -> None:

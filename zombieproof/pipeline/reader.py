@@ -17,7 +17,7 @@ from zombieproof.pipeline.kafka import DENIED, LOGGER, ConnectionErrors, Setting
 from zombieproof.pipeline.progress_topic import TOPIC, Committed, Progress, without_position
 from zombieproof.pipeline.sink.errors import REMADE
 from zombieproof.pipeline.sink.replies import reply_of
-from zombieproof.pipeline.sink.rows import remade_by_metadata
+from zombieproof.pipeline.sink.rows import identity_of_any
 from zombieproof.pipeline.topic_pattern import matching_topics
 from zombieproof.statemachines.micro_batch_reader.steps import Reader, finish, past_of_batch, place, plan, resume
 from zombieproof.statemachines.notes import Notes, clear
@@ -172,6 +172,8 @@ class MicroBatches:
     def __init__(self, settings: Settings, group: str, retries: Retries = RETRIES, progress_topic: str = TOPIC) -> None:
         self._consumer = consumer_for(settings, group)
         self._progress = Progress(settings, group, progress_topic)
+        self.is_of_a_sink = False
+        """Whether a sink of this project has committed one of the positions that were asked for last."""
         self.progress_ids: dict[str, str] = {}
         """The id of the progress topic by its name, as of the last look at ids; nothing if it is not there."""
         self._group = group
@@ -273,8 +275,12 @@ class MicroBatches:
         if self._progress.topic in ids and (lost := without_position(found)):
             self._progress.check(ids[self._progress.topic])
             found |= self._progress.newest(lost)
+        self.is_of_a_sink = False
         for each, (offset, text) in found.items():
-            if remade := remade_by_metadata(text, each, ids):
+            if (identity := identity_of_any(text, each)) is None:
+                continue
+            self.is_of_a_sink = True
+            if remade := identity.remade(ids):
                 raise TopicRemade(
                     f"the committed offset {offset} of {named([each])} under group {self._group} is older than topic "
                     f"{remade}. {REMADE}"

@@ -92,7 +92,8 @@ def look_up(state: State, setup: Setup, work: Work) -> int:
     if setup.compares_numbers == 0 and batch > work.batch:
         batch = int(work.batch)
         has_same_rows = True
-    return steps.find_by_identity(int(work.query), int(work.batch), query, batch, bool(has_same_rows))
+    # Every batch of the model has rows, so that the one of the same number finds that it has others.
+    return steps.find_by_identity(int(work.query), int(work.batch), query, batch, bool(has_same_rows), True)
 
 
 def is_of_another_write(state: State, work: Work) -> bool:

@@ -61,16 +61,19 @@ def find_by_positions(rows: int, left: int, others: int) -> int:
     return int(Found.SOME_DELIVERED)
 
 
-def find_by_identity(query: int, batch: int, found_query: int, found_batch: int, has_same_rows: bool) -> int:
+def find_by_identity(
+    query: int, batch: int, found_query: int, found_batch: int, is_same_work: bool, is_known: bool
+) -> int:
     """What the identity of the newest committed batch tells; NONE for both where there is no such batch.
 
     Numbers of batches can be compared within one query alone: with a checkpoint that was lost a new query begins, and
     counts from 0. A checkpoint that was restored from an older copy counts again from where it was: a smaller number,
-    or the same with other rows, says nothing of these rows.
+    or the same with other rows or of another sink (`is_same_work`), says nothing of these rows. Neither does an earlier
+    batch that the checkpoint does not know (`is_known`): its rows may be in later batches now.
     """
-    if found_query == NONE or (found_query == query and found_batch < batch):
+    if found_query == NONE or (found_query == query and found_batch < batch and is_known):
         return int(Found.NONE_DELIVERED)
-    if found_query == query and found_batch == batch and has_same_rows:
+    if found_query == query and found_batch == batch and is_same_work:
         return int(Found.ALL_DELIVERED)
     return int(Found.NOT_COMPARABLE)
 

@@ -86,12 +86,14 @@ class Query(NamedTuple):
             were deleted.
         claim: the mode in which it delivers; None: there are no modes, every delivery takes the same id.
         progress_id: the id of the progress topic when its checkpoint was written; "": not known.
+        newest: the newest batch of its checkpoint when this run began; NONE: it had none; None: not known.
     """
 
     progress_topic: str = TOPIC
     has_earlier_batches: bool = False
     claim: Claim | None = None
     progress_id: str = ""
+    newest: int | None = None
 
 
 ALONE = Query()

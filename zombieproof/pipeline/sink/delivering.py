@@ -20,7 +20,15 @@ from zombieproof.pipeline.progress_topic import (
 from zombieproof.pipeline.sink.asking import Asking, RowsNotAcknowledged
 from zombieproof.pipeline.sink.claiming import Claiming
 from zombieproof.pipeline.sink.claims import ALONE, Query
-from zombieproof.pipeline.sink.errors import ANOTHER_KIND, ANOTHER_MODE, NEEDS_A_GROUP, REMADE, TOO_LARGE, DeliveryError
+from zombieproof.pipeline.sink.errors import (
+    ANOTHER_KIND,
+    ANOTHER_MODE,
+    IN_ORDER,
+    NEEDS_A_GROUP,
+    REMADE,
+    TOO_LARGE,
+    DeliveryError,
+)
 from zombieproof.pipeline.sink.replies import PASSING, reply_of, reply_of_row
 from zombieproof.pipeline.sink.rows import (
     Identity,
@@ -117,6 +125,7 @@ class Delivering:
         """Whether what ended it passes by itself: brokers were away, or away for longer than a transaction lasts."""
         self._said, self._remedy = "", NEEDS_A_GROUP
         self._has_progress = self._is_other_progress = False
+        self._begins: dict[Place, int] = {}
         self._settings, self._group, self._own_id, self._query = settings, group, transactional_id, query
         self._delivery, self._notes = Delivery(), Notes()
         self._progress = Progress(settings, group, query.progress_topic)
@@ -263,10 +272,14 @@ class Delivering:
                 return Work(Found.NOT_COMPARABLE, self._rows, {})
         others = others_of(own, found)
         if self._is_by_batch:
-            work = left_by_identity(self._rows, own, found[0])
+            work = left_by_identity(self._rows, own, found[0], self._query.newest)
         else:
             at = {place: offset for place, (offset, _) in committed.items()}
             work = left_by_positions(self._rows, self._between, at, len(others))
+            if below := self._below(dict(zip(committed, found, strict=True))):
+                self._said, self._remedy = below, IN_ORDER
+                return Work(Found.NOT_COMPARABLE, self._rows, {})
+            self._begins = self._contiguous(at, dict(zip(committed, found, strict=True)))
         if work.found == Found.NOT_COMPARABLE:
             self._said = f"these rows are of {own}, and the committed position is of {(others or found)[0]}"
         return self._claimed(work, dict(zip(committed, found, strict=True)))
@@ -282,6 +295,29 @@ class Delivering:
         lost += "does not exist or is hidden from this client, although this is not the first batch of the query"
         known += f"create the topic and start the query again: {self._progress.command}"
         return lost, f"Both were deleted, or no batch has had rows yet. {known}"
+
+    def _below(self, found: Mapping[Place, Identity | None]) -> str:
+        """Which rows of a batch query are below those that are known to be written; "" if none are."""
+        if self._identity.batch == NONE:
+            for place, (first, _) in self._between.items():
+                other = found[place]
+                if other is not None and other.first > first:
+                    return (
+                        f"these rows begin at offset {first} of {place[0]}-{place[1]}, and its position only says that "
+                        f"rows from {other.first} on were written"
+                    )
+        return ""
+
+    def _contiguous(self, at: Mapping[Place, int], found: Mapping[Place, Identity | None]) -> dict[Place, int]:
+        """Where rows of batch queries begin that are written without a gap up to the positions of this one."""
+        if self._identity.batch != NONE:
+            return {}
+        begins = {}
+        for place, (first, _) in self._between.items():
+            other = found[place]
+            has_a_gap = first > at[place]
+            begins[place] = first if has_a_gap or other is None else other.first
+        return begins
 
     def _claimed(self, work: Work, found: Mapping[Place, Identity | None]) -> Work:
         """The same work, unless the group is to be claimed first, or is claimed by what cannot be compared."""
@@ -346,10 +382,12 @@ class Delivering:
 
     def _positions(self) -> dict[Place, tuple[int, str]]:
         """What is committed together with the rows."""
-        text = self._identity.metadata()
         if self._is_by_batch:
-            return {self._places[0]: (self._identity.batch, text)}
-        return {place: (past, text) for place, past in self._left().positions.items()}
+            return {self._places[0]: (self._identity.batch, self._identity.metadata())}
+        return {
+            place: (past, self._identity._replace(first=self._begins.get(place, NONE)).metadata())
+            for place, past in self._left().positions.items()
+        }
 
     def _records(self) -> Sequence[Row]:
         """The records of the progress topic that say the same."""

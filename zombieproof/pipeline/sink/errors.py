@@ -16,6 +16,10 @@ ANOTHER_KIND = (
     "exactlyOnceBy cannot change while a query keeps its group: set it as it was, or use another group and a new "
     "checkpoint"
 )
+IN_ORDER = (
+    "Nobody knows whether these rows were written. Let batch queries of one group write ranges of offsets in ascending "
+    "order, or give each range a group of its own (kafka.group.id). Only the newest range can be repeated"
+)
 TOO_LARGE = "A row is too large: raise kafka.message.max.bytes of the sink, and max.message.bytes of the topic"
 ANOTHER_MODE = "A driver of the same query may be running in the other mode: end one of the two"
 MEANS = {

@@ -57,6 +57,9 @@ class Identity(NamedTuple):
         generation: of the claim under which it was committed; 0 without one.
         mode: in which it was committed; "" if that is not known.
         attempt: of the task that committed it, for people who read the position; "" if the driver did.
+        run: of the query; "": not known.
+        first: of a batch query: where the rows begin that it and those before it wrote up to the position; NONE: not
+            known.
     """
 
     query: str
@@ -69,6 +72,8 @@ class Identity(NamedTuple):
     generation: int = 0
     mode: str = ""
     attempt: str = ""
+    run: str = ""
+    first: int = NONE
 
     @property
     def place(self) -> Place:
@@ -85,6 +90,8 @@ class Identity(NamedTuple):
         """The text that is committed with a position."""
         told = {"zombieproof": 2, "query": self.query, "batch": self.batch, "sink": self.sink, "rows": self.rows}
         more = {"topics": dict(self.topic_ids), "claim": self.generation, "mode": self.mode, "attempt": self.attempt}
+        more |= {"run": self.run} if self.run else {}
+        more |= {"first": self.first} if self.first != NONE else {}
         return json.dumps(told | more, separators=(",", ":"))
 
     def remade(self, topic_ids: Mapping[str, str]) -> str:
@@ -114,25 +121,25 @@ class Identity(NamedTuple):
             query, batch, form = said["query"], said["batch"], said["zombieproof"]
             sink, rows, topic_ids = said.get("sink", ""), said.get("rows", ""), dict(said.get("topics", {}))
             generation, mode, attempt = int(said.get("claim", 0)), said.get("mode", ""), said.get("attempt", "")
+            run, from_ = said.get("run", ""), int(said.get("first", NONE))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise NoIdentity(text) from error
         is_number = isinstance(batch, int) and not isinstance(batch, bool)
         if (
             form not in (1, 2)
             or not is_number
-            or not all(isinstance(each, str) for each in (query, sink, rows, mode, attempt, *topic_ids.values()))
+            or not all(isinstance(each, str) for each in (query, sink, rows, mode, attempt, run, *topic_ids.values()))
         ):
             raise NoIdentity(text)
-        return cls(query, batch, *place, sink, rows, topic_ids, generation, mode, attempt)
+        return cls(query, batch, *place, sink, rows, topic_ids, generation, mode, attempt, run, from_)
 
 
-def remade_by_metadata(text: str, place: Place, topic_ids: Mapping[str, str]) -> str:
-    """Return what `Identity.remade` says of the text of a committed position; "" if no delivery has written it."""
+def identity_of_any(text: str, place: Place) -> Identity | None:
+    """Return what `Identity.of_metadata` reads, and None for the text of a position that no delivery has written."""
     try:
-        identity = Identity.of_metadata(text, place)
+        return Identity.of_metadata(text, place)
     except NoIdentity:
-        return ""
-    return "" if identity is None else identity.remade(topic_ids)
+        return None
 
 
 def digest(rows: Iterable[Row]) -> str:
@@ -294,14 +301,20 @@ def left_by_positions(
     return Work(Found(find_by_positions(len(rows), len(left), others)), left, positions)
 
 
-def left_by_identity(rows: Sequence[Row], identity: Identity, found: Identity | None) -> Work:
-    """Return the rows of a batch that are not written, given the newest committed batch (None: none)."""
+def left_by_identity(
+    rows: Sequence[Row], identity: Identity, found: Identity | None, newest: int | None = None
+) -> Work:
+    """Return the rows of a batch that are not written, given the newest committed batch (None: none).
+
+    `newest` is the newest batch of the checkpoint when the run began (None: not known). Later ones are known if this
+    run has committed them.
+    """
     if found is None:
-        compared = find_by_identity(0, identity.batch, NONE, NONE, True)
+        compared = find_by_identity(0, identity.batch, NONE, NONE, True, True)
     else:
-        has_same_rows = found.rows in ("", identity.rows)
-        compared = find_by_identity(
-            0, identity.batch, 0 if found.query == identity.query else 1, found.batch, has_same_rows
-        )
+        is_same_work = found.rows in ("", identity.rows) and found.sink in ("", identity.sink)
+        is_known = newest is None or found.batch <= newest or found.run == identity.run
+        is_same_query = found.query == identity.query
+        compared = find_by_identity(0, identity.batch, 0 if is_same_query else 1, found.batch, is_same_work, is_known)
     is_there = compared == Found.ALL_DELIVERED
     return Work(Found(compared), () if is_there else rows, {})

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import OURS, checked
@@ -72,6 +72,12 @@ class Bound:
     is_timestamp: bool = False
     is_given: bool = True
 
+    @property
+    def is_latest(self) -> bool:
+        """Whether a partition may begin at its end."""
+        values = (self.value,) if isinstance(self.value, int) else self.value.values()
+        return not self.is_timestamp and LATEST in values
+
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
@@ -129,6 +135,20 @@ class SourceOptions:
         return self.min_partitions > 0 or self.most_of_a_task != NONE
 
 
+class Started(NamedTuple):
+    """What is known of the run of a query when it starts.
+
+    Attributes:
+        run: names it; "": not known.
+        newest: the newest batch of the checkpoint; NONE: it has none; None: not known.
+        progress_id: the id of the progress topic when that batch was planned; "": not known.
+    """
+
+    run: str = ""
+    newest: int | None = None
+    progress_id: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
     """What a sink is told.
@@ -149,7 +169,7 @@ class SinkOptions:
         report_to: the first part of the names of files with the counts of commits; "": they are not wanted.
         timestamp: whether column `timestamp` is the timestamp of records.
         progress_topic: the compacted topic that keeps committed positions when the group has lost them.
-        progress_id: the id of that topic when the checkpoint was written; "": not known.
+        started: what is known of this run of the query.
     """
 
     settings: Mapping[str, Any]
@@ -167,7 +187,7 @@ class SinkOptions:
     report_to: str
     timestamp: bool
     progress_topic: str
-    progress_id: str
+    started: Started
 
 
 CHOICES: Final = ("assign", "subscribe", "subscribePattern")
@@ -234,8 +254,8 @@ CHECKED: Final = "zombieproof.checked"
 REPORT_TO: Final = "zombieproof.report.to"
 """An option that `starting` adds: the first part of the names of files with the counts of commits (`progress`)."""
 
-PROGRESS_ID: Final = "zombieproof.progress.id"
-"""An option that `starting` adds: the id that the progress topic had when the checkpoint was written."""
+STARTED: Final = "zombieproof.started"
+"""An option that `starting` adds: `Started`, as JSON."""
 
 
 def source_options(given: Mapping[str, str], *, streaming: bool) -> SourceOptions:
@@ -381,7 +401,7 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         options.text(REPORT_TO),
         options.truth("includeTimestamp"),
         options.progress_topic(),
-        options.text(PROGRESS_ID),
+        Started(*json.loads(options.text(STARTED) or "[]")),
     )
 
 
@@ -391,7 +411,7 @@ class _Options:
     def __init__(self, subject: str, given: Mapping[str, str], names: tuple[str, ...]) -> None:
         self._subject = subject
         self._given = {name.lower(): str(value) for name, value in given.items()}
-        legal = {name.lower() for name in (*names, CHECKED, REPORT_TO, PROGRESS_ID)}
+        legal = {name.lower() for name in (*names, CHECKED, REPORT_TO, STARTED)}
         for name in self._given:
             if name not in legal and not name.startswith(KAFKA):
                 raise IllegalOption(

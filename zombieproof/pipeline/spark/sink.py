@@ -88,7 +88,8 @@ def identity_of(options: SinkOptions, query: str, batch: int) -> Identity:
     """Whose write this is; options that name query and batch come first (`exactly_once`)."""
     number = options.batch if options.batch != NONE else batch
     topic = options.topic if options.by == By.BATCH else ""
-    return Identity(options.query or query, number, topic, sink=options.name, mode=options.mode.value)
+    query, run = options.query or query, options.started.run
+    return Identity(query, number, topic, sink=options.name, mode=options.mode.value, run=run)
 
 
 def told_of(options: SinkOptions, transactional_id: str, identity: Identity) -> Told:
@@ -99,7 +100,9 @@ def told_of(options: SinkOptions, transactional_id: str, identity: Identity) -> 
         group=options.group,
         transactional_id=transactional_id,
         identity=identity,
-        query=Query(options.progress_topic, identity.batch > 0, claim, options.progress_id),
+        query=Query(
+            options.progress_topic, identity.batch > 0, claim, options.started.progress_id, options.started.newest
+        ),
         deadline_s=options.deadline_s,
     )
 

@@ -1,5 +1,6 @@
 """The source: committed records of topics as rows, in micro-batches or at once."""
 
+import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -429,9 +430,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             topic_ids = batches.topic_ids(sorted({topic for topic, _ in places}))
             committed = batches.committed(places)
             fresh = [place for place in places if committed[place] == NONE]
+            placed = [place for place in places if committed[place] != NONE]
             told, self._begins_at_the_end = resolved(batches, options.starting, places, fresh, options.unmatched)
+            if batches.is_of_a_sink:
+                _refuse_latest(options, fresh, placed)
             self._initial = self._json(batches.begin({**committed, **told}, committed), topic_ids)
-            if placed := [place for place in places if committed[place] != NONE]:
+            if placed:
                 self._warn_of_start(f"group {options.group} has committed offsets of {named(placed)}")
         return self._initial
 
@@ -586,6 +590,25 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._batches is not None:
             self._batches.close()
             self._batches = None
+
+
+def _refuse_latest(options: SourceOptions, fresh: list[Place], placed: list[Place]) -> None:
+    """Check that a query that has lost its checkpoint does not skip the records of a partition without a position.
+
+    Raises:
+        IllegalOption: it would begin at the end of one.
+    """
+    value = options.starting.value
+    late = [place for place in fresh if (value if isinstance(value, int) else value[place]) == LATEST]
+    if late and placed and not options.starting.is_timestamp:
+        offsets = json.dumps(as_json({**dict.fromkeys(placed, LATEST), **dict.fromkeys(fresh, 0)}))
+        raise IllegalOption(
+            f"source: {options.starting.option} is latest for {named(late)}, of which group {options.group} has no "
+            f"position, while a sink has committed that of {named(placed)}. So the query has run before, without a "
+            "checkpoint now, and records since then would be skipped. Bring back the checkpoint; or use a new group; "
+            f"or set startingOffsets to earliest, or to offsets like {offsets} (those of partitions with a position "
+            "are ignored)"
+        )
 
 
 def warn_of_ignored(options: SourceOptions) -> None:

@@ -31,11 +31,12 @@ from zombieproof.pipeline.spark.functions import digest_of
 from zombieproof.pipeline.spark.options import (
     CHECKED,
     EARLIEST,
-    PROGRESS_ID,
     REPORT_TO,
+    STARTED,
     By,
     IllegalOption,
     SinkOptions,
+    Started,
     sink_options,
     source_options,
 )
@@ -47,6 +48,7 @@ from zombieproof.pipeline.spark.progress import (
     description_of_source,
     report_metrics,
 )
+from zombieproof.pipeline.spark.reasons import reason_first
 from zombieproof.pipeline.spark.tables import refuse_schema
 from zombieproof.pipeline.spark.task_context import query_of, run_of
 from zombieproof.pipeline.topic_pattern import matching_topics
@@ -59,10 +61,44 @@ STREAM: Final = "StreamingRelationV2"
 _WRAPPED: Final = "zombieproof_checks_first"
 
 
-_running: dict[str, tuple[int, Node]] = {}
-"""While a function of `foreachBatch` runs: by run of its query the RDD of its rows, and the plan before them."""
-_recorded: dict[str, Mapping[str, str]] = {}
-"""By query the progress topics, by name, whose ids its checkpoint held when it was started."""
+_CHECKPOINT: Final = "zombieproof_checkpoint"
+"""An attribute of a writer of PySpark: the `_Checkpoint` with which its query starts."""
+
+
+class _Checkpoint(NamedTuple):
+    """What a checkpoint says before its query starts.
+
+    Attributes:
+        query: the id of the query; "" if there is no checkpoint yet.
+        newest: its newest micro-batch; NONE if it has none; None if it is not known.
+        progress_ids: the ids of the progress topics, by name, when its newest micro-batch was planned.
+    """
+
+    query: str = ""
+    newest: int | None = None
+    progress_ids: Mapping[str, str] = MappingProxyType({})
+
+
+class _Running(NamedTuple):
+    """A run of a function of `foreachBatch`.
+
+    Attributes:
+        rows: number of the RDD with the rows of the micro-batch.
+        plan: before them.
+        checkpoint: with which the query was started.
+        groups: under which `exactly_once` has written by source since then.
+        progress_topics: those that are known to exist.
+    """
+
+    rows: int
+    plan: Node
+    checkpoint: _Checkpoint
+    groups: set[str]
+    progress_topics: set[str]
+
+
+_running: dict[str, _Running] = {}
+"""By run of a query."""
 
 
 def check_starts() -> None:
@@ -127,17 +163,23 @@ def _keeping_the_plan(original: Callable[..., Any]) -> Callable[..., Any]:
             LOGGER.info("the plan before foreachBatch is not known: %s", unknown)
             return original(writer, func)
 
+        groups: set[str] = set()
+        progress_topics: set[str] = set()
+
         @functools.wraps(func)
         def with_plan(rows: Any, batch: int) -> None:
             run = run_of(rows.sparkSession)
             try:
-                _running[run] = rows._jdf.queryExecution().analyzed().rdd().id(), plan  # noqa: SLF001  # as above
+                number = rows._jdf.queryExecution().analyzed().rdd().id()  # noqa: SLF001  # as above
+                checkpoint = getattr(writer, _CHECKPOINT, _Checkpoint())
+                _running[run] = _Running(number, plan, checkpoint, groups, progress_topics)
             except Py4JError as unknown:
                 LOGGER.info("rows of a micro-batch are not known: %s", unknown)
             try:
                 func(rows, batch)
             finally:
                 _running.pop(run, None)
+            _refuse_groups_of_none(plan, groups)
 
         return original(writer, with_plan)
 
@@ -167,6 +209,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     """
     frame = writer._df  # noqa: SLF001  # PySpark has no public name for it
     extra = _options_of(writer)
+    session = frame.sparkSession
     options = sink_options(extra, streaming=streaming)
     if streaming and str(_field(writer._jwrite, "outputMode")) == "Update":  # noqa: SLF001  # nothing else knows it
         raise UnsuitablePlan(
@@ -177,13 +220,19 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     refuse_schema({field.name: field.dataType.simpleString() for field in frame.schema.fields}, options)
     plan = plan_of(frame)
     refuse_plan(plan, options)
-    run = run_of(frame.sparkSession)
+    run, checkpoint = run_of(session), _Checkpoint()
     if run in _running:
-        refuse_plan(_running[run][1], options)
-    elif not streaming and options.by == By.SOURCE and query_of(frame.sparkSession):
+        refuse_plan(_running[run].plan, options)
+        checkpoint = _running[run].checkpoint
+        if options.by == By.SOURCE:
+            _running[run].groups.add(options.group)
+        if not checkpoint.query and options.progress_topic not in _running[run].progress_topics:
+            _make_progress_topic(options)
+            _running[run].progress_topics.add(options.progress_topic)
+    elif not streaming and query_of(session):
         raise UnsuitablePlan(
-            "sink: the plan before foreachBatch is not known, and it might lose rows. Call "
-            "zombieproof.pipeline.register(spark) before writeStream.foreachBatch; or use exactlyOnceBy=batch"
+            "sink: the plan before foreachBatch is not known, nor is the checkpoint, so rows might be lost or written "
+            "twice. Call zombieproof.pipeline.register(spark) before writeStream.foreachBatch"
         )
     for leaf in plan.leaves():
         if leaf.source is not None and leaf.source.reprocess != extra.get("reprocess", "").strip():
@@ -195,16 +244,17 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     writer.option(CHECKED, name)
     writer_id = uuid.uuid4().hex if streaming else run
     writer.option(REPORT_TO, REPORTS.address(writer_id) if writer_id else "")
-    progress_ids = _recorded.get(query_of(frame.sparkSession), {})
     if streaming:
-        query, progress_ids = _checkpoint_of(frame.sparkSession, extra)
+        checkpoint = _checkpoint_of(session, extra)
+        query = checkpoint.query
         if options.by == By.SOURCE:
             _refuse_other_groups(options, plan)
             _refuse_other_clusters(options, query, plan)
         elif not query:
             _look_at_sources(plan, is_refused=True)
         _refuse_taken_group(options, options.name or name, query, plan)
-    writer.option(PROGRESS_ID, progress_ids.get(options.progress_topic, ""))
+    started = Started(writer_id, checkpoint.newest, checkpoint.progress_ids.get(options.progress_topic, ""))
+    writer.option(STARTED, json.dumps(started))
     return _descriptions(plan), description_of_sink(options, name), writer_id
 
 
@@ -226,13 +276,12 @@ def _check_sources(writer: Any) -> tuple[list[str], str, str] | None:
     frame = writer._df  # noqa: SLF001  # as above
     try:
         plan = plan_of(frame)
-        query, progress_ids = _checkpoint_of(frame.sparkSession, _options_of(writer))
+        checkpoint = _checkpoint_of(frame.sparkSession, _options_of(writer))
     except (AttributeError, Py4JError) as unknown:
         LOGGER.info("start of a query: its plan was not checked: %s", unknown)
         return None
-    if query:
-        _recorded[query] = progress_ids
-    else:
+    setattr(writer, _CHECKPOINT, checkpoint)
+    if not checkpoint.query:
         _look_at_sources(plan, is_refused=False)
     described = _descriptions(plan)
     return (described, "", "") if any(described) else None
@@ -250,6 +299,42 @@ def _refuse_other_groups(options: SinkOptions, plan: Node) -> None:
                 f"kafka.group.id is {leaf.source.group!r} of the source and {options.group!r} of the sink. The sink "
                 "commits positions under its group, and without a checkpoint the source would not find them and might "
                 "skip rows. Set the same group for both; a checkpoint that there is stays valid"
+            )
+
+
+def _make_progress_topic(options: SinkOptions) -> None:
+    """Create the progress topic for a new query, whose first batches may have no rows.
+
+    Raises:
+        ProgressUnusable: it cannot be created.
+    """
+    progress = Progress(options.settings, options.group, options.progress_topic)
+    try:
+        progress.ask(())
+        if progress.topic not in progress.ids():
+            progress.create()
+    except client.KafkaException as error:
+        LOGGER.info("start of a query: topic %s was not created, which a delivery will do: %s", progress.topic, error)
+
+
+@reason_first
+def _refuse_groups_of_none(plan: Node, groups: set[str]) -> None:
+    """Check that a source looks for positions where one of the writes of `foreachBatch` commits them.
+
+    A source that begins at the first records, or at the same ones each time, needs no positions: writes leave out what
+    they have written.
+
+    Raises:
+        IllegalOption: there are writes, and none is in its group.
+    """
+    for leaf in plan.leaves():
+        source = leaf.source
+        if groups and source is not None and source.group not in groups and source.starting.is_latest:
+            raise IllegalOption(
+                f"exactly_once: positions are committed under {', '.join(sorted(groups))}, and kafka.group.id of the "
+                f"source is {source.group}. Without a checkpoint the source would not find them, begin at the latest "
+                "records and skip rows. Give the source the group of the last exactly_once; or set "
+                "startingOffsets=earliest. A checkpoint that there is stays valid, and nothing is written twice"
             )
 
 
@@ -356,18 +441,6 @@ def _options_of(writer: Any) -> dict[str, str]:
     return {name.lower(): value for name, value in _pairs(_field(writer._jwrite, "extraOptions"))}  # noqa: SLF001
 
 
-class _Checkpoint(NamedTuple):
-    """What a checkpoint says before its query starts.
-
-    Attributes:
-        query: the id of the query; "" if there is no checkpoint yet.
-        progress_ids: the ids of the progress topics, by name, when its newest micro-batch was planned.
-    """
-
-    query: str = ""
-    progress_ids: Mapping[str, str] = MappingProxyType({})
-
-
 def _checkpoint_of(session: Any, extra: Mapping[str, str]) -> _Checkpoint:
     """Read the checkpoint of a query.
 
@@ -378,7 +451,7 @@ def _checkpoint_of(session: Any, extra: Mapping[str, str]) -> _Checkpoint:
     if not checkpoint and root and name:
         checkpoint = f"{root}/{name}"
     if not checkpoint:
-        return _Checkpoint()
+        return _Checkpoint(newest=NONE)
     make_path = session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001  # any file system of Hadoop's
     path, offsets = make_path(checkpoint, "metadata"), make_path(checkpoint, "offsets")
     files = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
@@ -391,7 +464,7 @@ def _checkpoint_of(session: Any, extra: Mapping[str, str]) -> _Checkpoint:
             stream.close()
 
     if not files.exists(path):
-        return _Checkpoint()
+        return _Checkpoint(newest=NONE)
     batches = {}
     if files.exists(offsets):
         found = (each.getPath() for each in files.listStatus(offsets))
@@ -400,7 +473,7 @@ def _checkpoint_of(session: Any, extra: Mapping[str, str]) -> _Checkpoint:
     for line in read(batches[max(batches)]).splitlines() if batches else ():
         if line.startswith("{"):
             progress_ids.update(json.loads(line).get(RECORDED, {}))
-    return _Checkpoint(str(json.loads(read(path))["id"]), progress_ids)
+    return _Checkpoint(str(json.loads(read(path))["id"]), max(batches, default=NONE), progress_ids)
 
 
 class TakenGroup(ValueError):
@@ -546,7 +619,7 @@ def _leaf(plan: Any, kind: str) -> Node:
         return Node(kind, load=f"{plan.table()}" if plan.isStreaming() else "", topics=topics_of(told))
     if kind == "LogicalRDD" and _running:
         rows = plan.rdd().id()
-        before = [each for number, each in _running.values() if number == rows]
+        before = [each.plan for each in _running.values() if each.rows == rows]
         if before:
             return before[0]  # the rows of a micro-batch
     return Node(kind, load=f"{kind} {plan.hashCode()}" if plan.isStreaming() else "")
