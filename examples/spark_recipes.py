@@ -48,6 +48,8 @@ def offsets_of_checkpoint(checkpoint: Path) -> str:
     _, _, *sources = (checkpoint / "offsets" / str(finished)).read_text().splitlines()
     found: dict[str, dict[str, int]] = {}
     for source in sources:
+        if source == "-":  # another source of the query, of which the batch had nothing
+            continue
         for topic, partitions in json.loads(source).items():
             found.setdefault(topic, {}).update(partitions)
     return json.dumps(found)
