@@ -72,22 +72,23 @@ def test_a_plan_is_exact_by_batch_or_by_positions_that_its_rows_do_not_share(
 
 
 @pytest.mark.parametrize(
-    ("is_same_query", "is_same_sink", "found_batch", "is_another"),
+    ("is_same_query", "is_same_sink", "is_same_output", "found_batch", "is_another"),
     [
-        (True, True, 3, False),
-        (True, True, 9, False),
-        (False, True, 3, False),  # the checkpoint was lost
-        (True, False, 2, False),  # the plan has changed
-        (True, False, 3, True),  # a second sink in the same batch
-        (True, False, 9, True),
-        (False, False, 2, True),
-        (False, False, 9, True),
+        (True, True, True, 3, False),
+        (True, True, True, 9, False),
+        (False, True, True, 3, False),  # the checkpoint was lost
+        (True, False, True, 2, False),  # the plan has changed
+        (True, False, False, 2, True),  # the output has changed
+        (True, False, True, 3, True),  # a second sink in the same batch
+        (True, False, True, 9, True),
+        (False, False, True, 2, True),
+        (False, False, True, 9, True),
     ],
 )
 def test_a_write_keeps_the_id_of_its_query_or_the_name_of_its_sink(
-    is_same_query: bool, is_same_sink: bool, found_batch: int, is_another: bool
+    is_same_query: bool, is_same_sink: bool, is_same_output: bool, found_batch: int, is_another: bool
 ) -> None:
-    assert is_of_another_write(is_same_query, is_same_sink, 3, found_batch) is is_another
+    assert is_of_another_write(is_same_query, is_same_sink, is_same_output, 3, found_batch) is is_another
 
 
 @pytest.mark.parametrize(

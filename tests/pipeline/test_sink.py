@@ -24,7 +24,7 @@ from zombieproof.pipeline.kafka import IllegalSetting, client, producer_for
 from zombieproof.pipeline.sink import Delivering, DeliveryError, Identity, Source, deliver, resolve
 from zombieproof.pipeline.sink.asking import Asking
 from zombieproof.pipeline.sink.claims import Query
-from zombieproof.pipeline.sink.rows import IllegalRows, Row
+from zombieproof.pipeline.sink.rows import IllegalRows, Row, foreign
 
 Output = Callable[[], Counter[bytes | None]]
 Begun = Callable[..., Delivering]
@@ -358,6 +358,28 @@ def test_equal_rows_of_two_writes_are_not_taken_for_one(
     deliver(rows, **given, identity=Identity("q", 1, "output", sink="one"))
     with pytest.raises(DeliveryError, match=r"of query q, sink two, batch 1, .* of query q, sink one, batch 1"):
         deliver(rows, **given, identity=Identity("q", 1, "output", sink="two"))
+    assert output() == once(rows)
+
+
+def test_rows_below_those_of_an_earlier_batch_of_the_same_run_are_refused(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    deliver(rows[:10], **given, identity=Identity("q", 3, run="first"))
+    with pytest.raises(DeliveryError, match=r"batch 3 of the same run .* column source does not say"):
+        deliver(rows[:5], **given, identity=Identity("q", 4, run="first"))
+    assert deliver(rows[:5], **given, identity=Identity("q", 3, run="first")).dropped == 5
+    assert deliver(rows[:5], **given, identity=Identity("q", 4, run="another, with an older checkpoint")).dropped == 5
+    assert output() == once(rows[:10])
+
+
+def test_topics_of_another_cluster_are_told_apart_by_their_ids(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    here, there = (Query(source_ids={foreign("input"): each}) for each in ("here", "there"))
+    for _ in range(2):
+        deliver(rows, **given, identity=Identity("q", 0), query=here)
+    with pytest.raises(DeliveryError, match=r"input in the cluster of the source \(its id was here, and is there\)"):
+        deliver(rows, **given, identity=Identity("p", 0), query=there)
     assert output() == once(rows)
 
 

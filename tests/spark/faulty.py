@@ -190,7 +190,7 @@ class Faulty(DataSource):
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802  # Spark's name
         told = {name: value for name, value in self.options.items() if name not in ("point", "armed")}
-        told[CHECKED] = "the sink of these tests"
+        told[CHECKED] = "output/the sink of these tests"
         ZombieproofSource(told).streamWriter(schema, overwrite)
         return self.writes(sink_options(told, streaming=True), Fault(self.options["point"], self.options["armed"]))
 

@@ -141,8 +141,25 @@ def test_a_sink_is_named_by_output_and_plan_and_not_by_options_of_the_source(
 ) -> None:
     one, again = load().filter("key is null"), load(maxOffsetsPerTrigger="5").filter("key is null")
     other = load().filter("key is not null")
+    many = [load().selectExpr(*(f"{number} as c{number}" for number in range(30)), last) for last in ("key", "value")]
     assert name_of(one, "out") == name_of(again, "out")
+    assert name_of(many[0], "out") != name_of(many[1], "out")
     assert len({name_of(one, "out"), name_of(other, "out"), name_of(one, "another")}) == 3
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda load: load().withWatermark("timestamp", "1 minute"),
+        lambda load: load().select(F.transform(F.array("value"), lambda each: F.concat(each, each))),
+        lambda load: load().observe("rows", F.count("*")).filter("key is null"),
+    ],
+    ids=["watermark", "lambda", "observe"],
+)
+def test_a_plan_that_is_made_again_has_the_same_name(
+    rows: "Callable[[Callable[..., DataFrame]], DataFrame]", load: "Callable[..., DataFrame]"
+) -> None:
+    assert name_of(rows(load), "out") == name_of(rows(load), "out")
 
 
 @pytest.mark.parametrize(
@@ -462,6 +479,45 @@ def test_a_progress_topic_that_was_made_again_matters_to_no_other_sink(query: Qu
     assert sorted(kept()) == sorted(query.filled.committed)
 
 
+@pytest.mark.parametrize("by", ["source", pytest.param("batch", marks=pytest.mark.deep)])
+def test_a_group_does_not_change_while_a_batch_is_not_finished(query: Query, by: str) -> None:
+    def copied(group: str) -> None:
+        rows = query.rows(group).select("value", "source")
+        written(query, rows, name="checkpoint", **{"kafka.group.id": group, "exactlyOnceBy": by})
+
+    copied("copier")
+    query.forget_commit()
+    with pytest.raises(
+        IllegalOption, match=r"is new, and batch \d of the checkpoint, which is not finished, .* copier"
+    ):
+        copied("new")
+    copied("copier")
+    query.fill_more()
+    copied("new")
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
+def test_the_first_batch_is_repeated_whole_though_one_of_its_writes_is_done(query: Query) -> None:
+    def write(rows: "DataFrame", batch: int) -> None:
+        for topic in ("output", "other"):
+            told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": groups[topic], "topic": topic}
+            exactly_once(rows.select("value", "source"), batch, **told)
+            if dies:
+                raise dies.pop()
+
+    def copied() -> None:
+        stream = query.rows().writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
+        stream.trigger(availableNow=True).start().awaitTermination()
+
+    groups, dies = {"output": "copier", "other": "other"}, [ZeroDivisionError()]
+    with pytest.raises(StreamingQueryException, match="ZeroDivisionError"):
+        copied()
+    query.fill_more()
+    copied()
+    for topic in groups:
+        assert read_back(query.bootstrap, topic) == Counter(query.filled.committed)
+
+
 def test_a_lost_checkpoint_does_not_skip_a_partition_that_has_no_position(query: Query) -> None:
     def copied(**options: str) -> None:
         rows = query.rows("latest", subscribe="other", **options).select("value", "source")
@@ -508,6 +564,38 @@ def test_no_write_of_foreach_batch_in_the_group_of_a_source_that_begins_at_the_e
     query.forget_checkpoint()
     copied("source", "earliest")
     assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        lambda rows: rows.localCheckpoint(),
+        lambda rows: rows.sparkSession.createDataFrame(rows.collect(), rows.schema),
+    ],
+    ids=["localCheckpoint", "collect"],
+)
+def test_rows_whose_plan_is_hidden_are_refused_by_source(
+    query: Query, hidden: "Callable[[DataFrame], DataFrame]"
+) -> None:
+    def write(rows: "DataFrame", batch: int) -> None:
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output"}
+        counted = hidden(rows).groupBy().agg(F.expr("string(count(*))").alias("value"), F.min("source").alias("source"))
+        exactly_once(counted, batch, **told)
+
+    stream = query.rows().writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
+    with pytest.raises(StreamingQueryException, match="does not show that its rows come from those of the micro-batch"):
+        stream.trigger(availableNow=True).start().awaitTermination()
+
+
+def test_a_name_does_not_make_another_output_the_same_write(query: Query) -> None:
+    def copied(topic: str, checkpoint: str) -> None:
+        rows = query.rows().writeStream.format("zombieproof").options(**query.kafka, topic=topic, name="copy")
+        rows = rows.option("checkpointLocation", str(query.folder / checkpoint))
+        rows.trigger(availableNow=True).start().awaitTermination()
+
+    copied("output", "one")
+    with pytest.raises(TakenGroup, match=r"sink output/copy, .*, sink other/copy\. "):
+        copied("other", "two")
 
 
 def test_topics_may_be_added_to_a_query_and_are_not_silently_left_out(query: Query) -> None:

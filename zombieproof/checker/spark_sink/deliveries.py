@@ -98,9 +98,9 @@ def look_up(state: State, setup: Setup, work: Work) -> int:
 
 def is_of_another_write(state: State, work: Work) -> bool:
     """Whether another write has committed the position that `work` finds."""
-    group = state.group
+    group = state.group  # all writes of the model have one output
     return group.batch > 0 and steps.is_of_another_write(
-        bool(group.query == work.query), bool(group.sink == work.sink), int(work.batch), int(group.batch)
+        bool(group.query == work.query), bool(group.sink == work.sink), True, int(work.batch), int(group.batch)
     )
 
 

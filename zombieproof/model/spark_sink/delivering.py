@@ -26,15 +26,17 @@ def first_to_send(first: int, past: int, committed: int) -> int:
     return committed
 
 
-def is_of_another_write(is_same_query: bool, is_same_sink: bool, batch: int, found_batch: int) -> bool:
+def is_of_another_write(
+    is_same_query: bool, is_same_sink: bool, is_same_output: bool, batch: int, found_batch: int
+) -> bool:
     """Whether a position was committed by a write that is not the one that looks it up.
 
-    A query keeps its id as long as its checkpoint, and a sink its name as long as plan and output: one of the two may
-    change. A second sink of the same query shows itself within one batch.
+    A query keeps its id as long as its checkpoint, and a sink its name as long as its plan: one of the two may change,
+    and the output may not. A second sink of the same query shows itself within one batch.
     """
     if is_same_sink:
         return False
-    return not is_same_query or found_batch >= batch
+    return not is_same_query or not is_same_output or found_batch >= batch
 
 
 def is_progress_lost(is_expected: bool, has_position: bool, has_progress_topic: bool) -> bool:

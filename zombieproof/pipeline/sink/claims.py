@@ -9,6 +9,8 @@ delivery of each place under the new claim.
 """
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from zombieproof.pipeline.progress_topic import TOPIC
@@ -87,6 +89,7 @@ class Query(NamedTuple):
         claim: the mode in which it delivers; None: there are no modes, every delivery takes the same id.
         progress_id: the id of the progress topic when its checkpoint was written; "": not known.
         newest: the newest batch of its checkpoint when this run began; NONE: it had none; None: not known.
+        source_ids: the ids of topics that it reads in another cluster, by `foreign` name.
     """
 
     progress_topic: str = TOPIC
@@ -94,6 +97,7 @@ class Query(NamedTuple):
     claim: Claim | None = None
     progress_id: str = ""
     newest: int | None = None
+    source_ids: Mapping[str, str] = MappingProxyType({})
 
 
 ALONE = Query()

@@ -25,6 +25,7 @@ from zombieproof.pipeline.sink.errors import (
     ANOTHER_MODE,
     IN_ORDER,
     NEEDS_A_GROUP,
+    NOT_READ,
     REMADE,
     TOO_LARGE,
     DeliveryError,
@@ -276,8 +277,8 @@ class Delivering:
         else:
             at = {place: offset for place, (offset, _) in committed.items()}
             work = left_by_positions(self._rows, self._between, at, len(others))
-            if below := self._below(dict(zip(committed, found, strict=True))):
-                self._said, self._remedy = below, IN_ORDER
+            if below := self._below(at, dict(zip(committed, found, strict=True))):
+                self._said, self._remedy = below
                 return Work(Found.NOT_COMPARABLE, self._rows, {})
             self._begins = self._contiguous(at, dict(zip(committed, found, strict=True)))
         if work.found == Found.NOT_COMPARABLE:
@@ -296,17 +297,19 @@ class Delivering:
         known += f"create the topic and start the query again: {self._progress.command}"
         return lost, f"Both were deleted, or no batch has had rows yet. {known}"
 
-    def _below(self, found: Mapping[Place, Identity | None]) -> str:
-        """Which rows of a batch query are below those that are known to be written; "" if none are."""
-        if self._identity.batch == NONE:
-            for place, (first, _) in self._between.items():
-                other = found[place]
-                if other is not None and other.first > first:
-                    return (
-                        f"these rows begin at offset {first} of {place[0]}-{place[1]}, and its position only says that "
-                        f"rows from {other.first} on were written"
-                    )
-        return ""
+    def _below(self, at: Mapping[Place, int], found: Mapping[Place, Identity | None]) -> tuple[str, str] | None:
+        """Say of rows below the position of their partition that they cannot be known to be written, and the remedy."""
+        own = self._identity
+        for place, (first, _) in self._between.items():
+            other, said = found[place], f"these rows begin at offset {first} of {place[0]}-{place[1]}"
+            if other is None:
+                continue
+            if own.batch == NONE and other.first > first:
+                return f"{said}, and its position only says that rows from {other.first} on were written", IN_ORDER
+            is_earlier = own.run and other.run == own.run and other.query == own.query and other.batch < own.batch
+            if is_earlier and first < at[place]:
+                return f"{said}, and batch {other.batch} of the same run has committed position {at[place]}", NOT_READ
+        return None
 
     def _contiguous(self, at: Mapping[Place, int], found: Mapping[Place, Identity | None]) -> dict[Place, int]:
         """Where rows of batch queries begin that are written without a gap up to the positions of this one."""
@@ -347,7 +350,7 @@ class Delivering:
         if topic_id is not None:
             self._progress.check(topic_id)
         self._is_other_progress = topic_id is not None and self._query.progress_id not in ("", topic_id)
-        return ids
+        return ids | dict(self._query.source_ids)
 
     def _committed(self, within_s: float) -> dict[Place, Committed]:
         """The positions of these rows: those of the group; where it has none, those of the progress topic."""

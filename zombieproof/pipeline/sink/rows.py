@@ -80,6 +80,11 @@ class Identity(NamedTuple):
         """The position that carries the identity: the same for every batch of an output."""
         return self.topic, self.partition
 
+    @property
+    def output(self) -> str:
+        """The topic in the name of the sink; "" if the name has none."""
+        return self.sink.rpartition("/")[0]
+
     def __str__(self) -> str:
         """The query, the sink and the batch, for messages."""
         how = [f"mode {self.mode}"] * bool(self.mode) + [f"task attempt {self.attempt}"] * bool(self.attempt)
@@ -132,6 +137,11 @@ class Identity(NamedTuple):
         ):
             raise NoIdentity(text)
         return cls(query, batch, *place, sink, rows, topic_ids, generation, mode, attempt, run, from_)
+
+
+def foreign(topic: str) -> str:
+    """Under which name an identity has the id of a topic in another cluster than the sink's."""
+    return f"{topic} in the cluster of the source"
 
 
 def identity_of_any(text: str, place: Place) -> Identity | None:
@@ -283,7 +293,13 @@ def others_of(identity: Identity | None, found: Iterable[Identity | None]) -> li
         and each.query
         and identity is not None
         and identity.query
-        and is_of_another_write(each.query == identity.query, each.sink == identity.sink, identity.batch, each.batch)
+        and is_of_another_write(
+            each.query == identity.query,
+            each.sink == identity.sink,
+            each.output in ("", identity.output) or not identity.output,
+            identity.batch,
+            each.batch,
+        )
     ]
 
 

@@ -8,6 +8,7 @@ count. Values that may change while a program runs count by type: lists, diction
 
 import functools
 import hashlib
+import re
 from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
@@ -49,6 +50,8 @@ class _Reading:
         elif isinstance(value, tuple):
             yield f"tuple of {len(value)}"
             yield from self._all(value, depth)
+        elif isinstance(value, re.Pattern):
+            yield f"pattern {value.pattern!r} {value.flags}"
         elif isinstance(value, frozenset):
             yield f"set of {sorted(digest_of(each) for each in value)}"
         else:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from zombieproof.model.vocabulary import NONE
@@ -142,11 +143,13 @@ class Started(NamedTuple):
         run: names it; "": not known.
         newest: the newest batch of the checkpoint; NONE: it has none; None: not known.
         progress_id: the id of the progress topic when that batch was planned; "": not known.
+        source_ids: the ids of topics that are read in another cluster, by `foreign` name.
     """
 
     run: str = ""
     newest: int | None = None
     progress_id: str = ""
+    source_ids: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +257,8 @@ CHECKED: Final = "zombieproof.checked"
 REPORT_TO: Final = "zombieproof.report.to"
 """An option that `starting` adds: the first part of the names of files with the counts of commits (`progress`)."""
 
+NO_TOPIC: Final = "column topic"
+"""Stands for the output in the name of a sink whose rows say it."""
 STARTED: Final = "zombieproof.started"
 """An option that `starting` adds: `Started`, as JSON."""
 
@@ -359,6 +364,7 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     options = _Options("sink", given, SINK_NAMES)
     transactional_id = options.text("kafka.transactional.id")
     group, settings = options.settings(needs_group=True, why="positions are committed under it together with the rows")
+    topic, name = options.text("topic"), options.text("name")
     mode = options.word("mode", Mode, Mode.BATCH)
     by = options.word("exactlyOnceBy", By, By.SOURCE)
     query, batch = options.text("queryId"), options.number("batchId", NONE, least=0)
@@ -389,10 +395,10 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         settings,
         group,
         transactional_id or group,
-        options.text("topic"),
+        topic,
         mode,
         by,
-        options.text("name") or options.text(CHECKED),
+        f"{topic or NO_TOPIC}/{name}" if name else options.text(CHECKED),
         query,
         batch,
         options.number("inlineBytes", 1 << 20, least=0),

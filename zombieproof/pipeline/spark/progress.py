@@ -25,7 +25,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener, StreamingQuer
 from zombieproof.pipeline.kafka import LOGGER
 from zombieproof.pipeline.reader import named
 from zombieproof.pipeline.sink import Outcome
-from zombieproof.pipeline.spark.options import SinkOptions, SourceOptions
+from zombieproof.pipeline.spark.options import NO_TOPIC, SinkOptions, SourceOptions
 
 KEPT: Final = 1000
 """Batches and queries of which numbers and descriptions are kept."""
@@ -170,7 +170,7 @@ def description_of_source(options: SourceOptions) -> str:
 
 def description_of_sink(options: SinkOptions, name: str) -> str:
     """Describe a sink for the progress of a query."""
-    topic = options.topic or "column topic"
+    topic = options.topic or NO_TOPIC
     return (
         f"zombieproof[topic={topic}; group={options.group}; mode={options.mode.value}; "
         f"exactlyOnceBy={options.by.value}; name={options.name or name}]"

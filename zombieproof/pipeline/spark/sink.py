@@ -94,14 +94,19 @@ def identity_of(options: SinkOptions, query: str, batch: int) -> Identity:
 
 def told_of(options: SinkOptions, transactional_id: str, identity: Identity) -> Told:
     """The arguments of a delivery."""
-    claim = Claim(options.mode.value, options.by.value, options.transactional_id)
+    claim, started = Claim(options.mode.value, options.by.value, options.transactional_id), options.started
     return Told(
         settings=options.settings,
         group=options.group,
         transactional_id=transactional_id,
         identity=identity,
         query=Query(
-            options.progress_topic, identity.batch > 0, claim, options.started.progress_id, options.started.newest
+            options.progress_topic,
+            identity.batch > 0,
+            claim,
+            started.progress_id,
+            started.newest,
+            started.source_ids,
         ),
         deadline_s=options.deadline_s,
     )

@@ -70,6 +70,14 @@ ROWS: Final = 10_000
 NO_TIMESTAMP: Final = -1
 REPROCESS: Final = "@reprocess"
 """In the offsets of a checkpoint, the key whose value is the name of `reprocess`. No topic has an @ in its name."""
+GROUP: Final = "@group"
+"""The key whose value is the group."""
+INITIAL: Final = "@initial"
+"""In the offsets at which the first micro-batch ends, the key whose value has those at which it begins.
+
+Spark keeps only where a micro-batch ends, and asks a source again where the first one begins, when it is repeated. By
+then the group may have positions.
+"""
 TOPIC_IDS: Final = "@topicIds"
 """The key whose value has the id of each topic. Checkpoints of earlier releases have none."""
 Offsets = Mapping[str, Mapping[str, Any]]
@@ -125,7 +133,7 @@ def from_json(told: Offsets, reprocess: str = "") -> dict[Place, int]:
     return {
         (topic, int(each)): int(offset)
         for topic, rest in told.items()
-        if topic not in (REPROCESS, TOPIC_IDS, RECORDED)
+        if not topic.startswith("@")
         for each, offset in rest.items()
     }
 
@@ -396,7 +404,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _json(self, offsets: Mapping[Place, int], topic_ids: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         ids = {name: each for name, each in topic_ids.items() if each}
-        return as_json(offsets, self._options.reprocess, ids, self._connected().progress_ids)
+        found = as_json(offsets, self._options.reprocess, ids, self._connected().progress_ids)
+        return found | {GROUP: {self._options.group: 0}}
 
     def _from_json(self, told: Offsets) -> dict[Place, int]:
         return from_json(told, self._options.reprocess)
@@ -485,7 +494,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             batches.finish()
             if planned == self._from_json(start):
                 return start
-        return self._json(planned, topic_ids)
+        offsets = self._json(planned, topic_ids)
+        if start == self._initial:
+            offsets[INITIAL] = as_json(positions, self._options.reprocess)
+        return offsets
 
     def _look_for_the_sink(self, positions: Mapping[Place, int]) -> None:
         """After the first micro-batch of a reprocessing: warn if no sink has committed offsets in the group of it."""
@@ -568,7 +580,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The tasks of a micro-batch; a partition of the log that is new begins with what is there of it."""
         self._resume()
         self._begins_at_the_end = False  # the first one is planned, maybe by a driver that died
-        begins, ends = self._from_json(start), self._from_json(end)
+        begins, ends = self._from_json(end.get(INITIAL, start)), self._from_json(end)
         self._same_topics(end, (topic for topic, _ in ends))
         batches, options = self._connected(), self._options
         if new := [place for place in ends if place not in begins]:

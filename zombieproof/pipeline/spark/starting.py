@@ -15,6 +15,7 @@ import pickle
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -26,11 +27,12 @@ from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
 from zombieproof.pipeline.progress_topic import RECORDED, Committed, Progress, without_position
 from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
-from zombieproof.pipeline.sink.rows import Identity, NoIdentity, Place
+from zombieproof.pipeline.sink.rows import Identity, NoIdentity, Place, foreign
 from zombieproof.pipeline.spark.functions import digest_of
 from zombieproof.pipeline.spark.options import (
     CHECKED,
     EARLIEST,
+    NO_TOPIC,
     REPORT_TO,
     STARTED,
     By,
@@ -40,7 +42,7 @@ from zombieproof.pipeline.spark.options import (
     sink_options,
     source_options,
 )
-from zombieproof.pipeline.spark.plans import Node, UnsuitablePlan, refuse_plan, topics_of
+from zombieproof.pipeline.spark.plans import BY_BATCH, Node, UnsuitablePlan, refuse_plan, topics_of
 from zombieproof.pipeline.spark.progress import (
     REPORTS,
     complete_progress,
@@ -49,6 +51,7 @@ from zombieproof.pipeline.spark.progress import (
     report_metrics,
 )
 from zombieproof.pipeline.spark.reasons import reason_first
+from zombieproof.pipeline.spark.source import GROUP
 from zombieproof.pipeline.spark.tables import refuse_schema
 from zombieproof.pipeline.spark.task_context import query_of, run_of
 from zombieproof.pipeline.topic_pattern import matching_topics
@@ -61,6 +64,15 @@ STREAM: Final = "StreamingRelationV2"
 _WRAPPED: Final = "zombieproof_checks_first"
 
 
+_CHANGING: Final = (
+    (r"(StreamingRelationV2|DataSourceV2Relation) .*", r"\1"),  # its options may change
+    (r"(EventTimeWatermark) [0-9a-f-]{36}", r"\1"),
+    (r"(CollectMetrics .*), \d+$", r"\1"),
+    (r"(lambda \w+?)_\d+#", r"\1#"),
+)
+"""What is another text each time that the same plan is made, and what is left of it."""
+MOST_FIELDS: Final = "spark.sql.debug.maxToStringFields"
+"""Spark leaves further columns out of the text of a plan."""
 _CHECKPOINT: Final = "zombieproof_checkpoint"
 """An attribute of a writer of PySpark: the `_Checkpoint` with which its query starts."""
 
@@ -71,34 +83,41 @@ class _Checkpoint(NamedTuple):
     Attributes:
         query: the id of the query; "" if there is no checkpoint yet.
         newest: its newest micro-batch; NONE if it has none; None if it is not known.
-        progress_ids: the ids of the progress topics, by name, when its newest micro-batch was planned.
+        is_finished: whether that micro-batch is; else it will be repeated.
+        groups: of the sources, when that micro-batch was planned.
+        progress_ids: the ids of the progress topics, by name, at that time.
     """
 
     query: str = ""
     newest: int | None = None
+    is_finished: bool = True
+    groups: frozenset[str] = frozenset()
     progress_ids: Mapping[str, str] = MappingProxyType({})
 
 
-class _Running(NamedTuple):
-    """A run of a function of `foreachBatch`.
+@dataclass(slots=True)
+class _Running:
+    """A query with a function of `foreachBatch`.
 
     Attributes:
-        rows: number of the RDD with the rows of the micro-batch.
-        plan: before them.
-        checkpoint: with which the query was started.
-        groups: under which `exactly_once` has written by source since then.
+        plan: before the rows of a micro-batch.
+        checkpoint: with which it was started.
+        rows: number of the RDD with the rows of this micro-batch.
+        groups: under which `exactly_once` has written by source since the start.
         progress_topics: those that are known to exist.
+        source_ids: `_source_ids` by the address of a sink.
     """
 
-    rows: int
     plan: Node
-    checkpoint: _Checkpoint
-    groups: set[str]
-    progress_topics: set[str]
+    checkpoint: _Checkpoint = field(default_factory=_Checkpoint)
+    rows: int = NONE
+    groups: set[str] = field(default_factory=set)
+    progress_topics: set[str] = field(default_factory=set)
+    source_ids: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 _running: dict[str, _Running] = {}
-"""By run of a query."""
+"""By run of a query, while its function runs."""
 
 
 def check_starts() -> None:
@@ -163,23 +182,21 @@ def _keeping_the_plan(original: Callable[..., Any]) -> Callable[..., Any]:
             LOGGER.info("the plan before foreachBatch is not known: %s", unknown)
             return original(writer, func)
 
-        groups: set[str] = set()
-        progress_topics: set[str] = set()
+        running = _Running(plan)
 
         @functools.wraps(func)
         def with_plan(rows: Any, batch: int) -> None:
-            run = run_of(rows.sparkSession)
+            run, running.checkpoint = run_of(rows.sparkSession), getattr(writer, _CHECKPOINT, _Checkpoint())
             try:
-                number = rows._jdf.queryExecution().analyzed().rdd().id()  # noqa: SLF001  # as above
-                checkpoint = getattr(writer, _CHECKPOINT, _Checkpoint())
-                _running[run] = _Running(number, plan, checkpoint, groups, progress_topics)
+                running.rows = rows._jdf.queryExecution().analyzed().rdd().id()  # noqa: SLF001  # as above
+                _running[run] = running
             except Py4JError as unknown:
                 LOGGER.info("rows of a micro-batch are not known: %s", unknown)
             try:
                 func(rows, batch)
             finally:
                 _running.pop(run, None)
-            _refuse_groups_of_none(plan, groups)
+            _refuse_groups_of_none(plan, running.groups)
 
         return original(writer, with_plan)
 
@@ -222,13 +239,8 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     refuse_plan(plan, options)
     run, checkpoint = run_of(session), _Checkpoint()
     if run in _running:
-        refuse_plan(_running[run].plan, options)
         checkpoint = _running[run].checkpoint
-        if options.by == By.SOURCE:
-            _running[run].groups.add(options.group)
-        if not checkpoint.query and options.progress_topic not in _running[run].progress_topics:
-            _make_progress_topic(options)
-            _running[run].progress_topics.add(options.progress_topic)
+        _check_in_function(options, plan, _running[run])
     elif not streaming and query_of(session):
         raise UnsuitablePlan(
             "sink: the plan before foreachBatch is not known, nor is the checkpoint, so rows might be lost or written "
@@ -244,18 +256,74 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     writer.option(CHECKED, name)
     writer_id = uuid.uuid4().hex if streaming else run
     writer.option(REPORT_TO, REPORTS.address(writer_id) if writer_id else "")
+    source_ids: Mapping[str, str] = {}
+    if options.by == By.SOURCE:
+        before = _running.get(run) or _Running(plan)
+        address = options.settings.get("bootstrap.servers", "")
+        if address not in before.source_ids:
+            before.source_ids[address] = _source_ids(options, before.plan)
+        source_ids = before.source_ids[address]
     if streaming:
         checkpoint = _checkpoint_of(session, extra)
         query = checkpoint.query
+        _refuse_changed_group(checkpoint, plan)
         if options.by == By.SOURCE:
             _refuse_other_groups(options, plan)
             _refuse_other_clusters(options, query, plan)
         elif not query:
             _look_at_sources(plan, is_refused=True)
-        _refuse_taken_group(options, options.name or name, query, plan)
-    started = Started(writer_id, checkpoint.newest, checkpoint.progress_ids.get(options.progress_topic, ""))
+        _refuse_taken_group(options, options.name or name, query, plan, source_ids)
+    progress_id = checkpoint.progress_ids.get(options.progress_topic, "")
+    started = Started(writer_id, checkpoint.newest, progress_id, dict(source_ids))
     writer.option(STARTED, json.dumps(started))
     return _descriptions(plan), description_of_sink(options, name), writer_id
+
+
+def _check_in_function(options: SinkOptions, plan: Node, running: _Running) -> None:
+    """Check a write in a function of `foreachBatch`.
+
+    Raises:
+        UnsuitablePlan: rows would be lost or duplicated.
+    """
+    refuse_plan(running.plan, options)
+    if options.by == By.SOURCE:
+        if not _has(plan, running.plan):
+            raise UnsuitablePlan(
+                "sink: the plan does not show that its rows come from those of the micro-batch (collect, toPandas, "
+                "checkpoint and localCheckpoint hide that), so column source might not tell whether they were written. "
+                f"Derive them from the rows of the micro-batch; or {BY_BATCH}"
+            )
+        running.groups.add(options.group)
+    if not running.checkpoint.query and options.progress_topic not in running.progress_topics:
+        _make_progress_topic(options)
+        running.progress_topics.add(options.progress_topic)
+
+
+def _has(plan: Node, part: Node) -> bool:
+    return plan is part or any(_has(each, part) for each in plan.children)
+
+
+def _source_ids(options: SinkOptions, plan: Node) -> dict[str, str]:
+    """The ids of topics that are read in another cluster than the sink's, which does not know them."""
+    address: Any = options.settings.get("bootstrap.servers")
+    found: dict[str, str] = {}
+    for leaf in plan.leaves():
+        source = leaf.source
+        if source is None or source.settings.get("bootstrap.servers") == address:
+            continue
+        reading, writing = (consumer_for(each, options.group) for each in (source.settings, options.settings))
+        try:
+            if cluster_of(reading) == cluster_of(writing):
+                continue
+            progress = Progress(source.settings, options.group, source.progress_topic)
+            progress.ask(_topics_of(leaf, reading))
+            found |= {foreign(topic): each for topic, each in progress.ids().items() if topic != progress.topic}
+        except client.KafkaException as error:
+            LOGGER.info("start of a query: the ids of the topics of its source are not known: %s", error)
+        finally:
+            reading.close()
+            writing.close()
+    return found
 
 
 def _descriptions(plan: Node) -> list[str]:
@@ -285,6 +353,22 @@ def _check_sources(writer: Any) -> tuple[list[str], str, str] | None:
         _look_at_sources(plan, is_refused=False)
     described = _descriptions(plan)
     return (described, "", "") if any(described) else None
+
+
+def _refuse_changed_group(checkpoint: _Checkpoint, plan: Node) -> None:
+    """Check that a batch that will be repeated was not written under another group, in which nobody looks any more.
+
+    Raises:
+        IllegalOption: it may have been.
+    """
+    groups = {leaf.source.group for leaf in plan.leaves() if leaf.source is not None and leaf.kind == STREAM}
+    if not checkpoint.is_finished and groups and checkpoint.groups and not groups & checkpoint.groups:
+        old = ", ".join(sorted(checkpoint.groups))
+        raise IllegalOption(
+            f"sink: kafka.group.id is {', '.join(sorted(groups))}, and batch {checkpoint.newest} of the checkpoint, "
+            f"which is not finished, was planned under {old}. Its rows may be in the output, and would be written "
+            f"again. Start the query with {old} until the batch is finished, and change the group then"
+        )
 
 
 def _refuse_other_groups(options: SinkOptions, plan: Node) -> None:
@@ -388,7 +472,7 @@ def _refuse_other_clusters(options: SinkOptions, query: str, plan: Node) -> None
 
 def cluster_of(consumer: Any) -> str:
     """Return the id of the cluster that a client is connected to."""
-    return str(consumer.list_topics(timeout=WITHIN_S).cluster_id)
+    return str(consumer.list_topics(None, WITHIN_S).cluster_id)
 
 
 def _look_at_sources(plan: Node, *, is_refused: bool) -> None:
@@ -453,7 +537,7 @@ def _checkpoint_of(session: Any, extra: Mapping[str, str]) -> _Checkpoint:
     if not checkpoint:
         return _Checkpoint(newest=NONE)
     make_path = session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001  # any file system of Hadoop's
-    path, offsets = make_path(checkpoint, "metadata"), make_path(checkpoint, "offsets")
+    path = make_path(checkpoint, "metadata")
     files = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
 
     def read(file: Any) -> str:
@@ -465,22 +549,27 @@ def _checkpoint_of(session: Any, extra: Mapping[str, str]) -> _Checkpoint:
 
     if not files.exists(path):
         return _Checkpoint(newest=NONE)
-    batches = {}
-    if files.exists(offsets):
-        found = (each.getPath() for each in files.listStatus(offsets))
-        batches = {int(each.getName()): each for each in found if each.getName().isdecimal()}
-    progress_ids = {}
-    for line in read(batches[max(batches)]).splitlines() if batches else ():
-        if line.startswith("{"):
-            progress_ids.update(json.loads(line).get(RECORDED, {}))
-    return _Checkpoint(str(json.loads(read(path))["id"]), max(batches, default=NONE), progress_ids)
+
+    def batches(log: str) -> dict[int, Any]:
+        if not files.exists(make_path(checkpoint, log)):
+            return {}
+        found = (each.getPath() for each in files.listStatus(make_path(checkpoint, log)))
+        return {int(each.getName()): each for each in found if each.getName().isdecimal()}
+
+    planned, finished = batches("offsets"), batches("commits")
+    newest = max(planned, default=NONE)
+    sources = read(planned[newest]).splitlines() if planned else ()
+    told = [json.loads(line) for line in sources if line.startswith("{")]
+    groups = frozenset(group for each in told for group in each.get(GROUP, ()))
+    progress_ids = {topic: number for each in told for topic, number in each.get(RECORDED, {}).items()}
+    return _Checkpoint(str(json.loads(read(path))["id"]), newest, newest in finished, groups, progress_ids)
 
 
 class TakenGroup(ValueError):
     """A group under which another write has committed positions, or this one in a topic that no longer exists."""
 
 
-def _refuse_taken_group(options: SinkOptions, name: str, query: str, plan: Node) -> None:
+def _refuse_taken_group(options: SinkOptions, name: str, query: str, plan: Node, source_ids: Mapping[str, str]) -> None:
     """Check that the positions of the group are of this write: a source would begin after those of another.
 
     A query without a checkpoint may continue at the positions of a sink of the same name. If the brokers do not answer,
@@ -516,7 +605,7 @@ def _refuse_taken_group(options: SinkOptions, name: str, query: str, plan: Node)
                 f"sink: the position of {place[0]}-{place[1]} under group {options.group} was committed by {identity}, "
                 f"and this is query {query or 'without a checkpoint'}, sink {name}. {NEEDS_A_GROUP}"
             )
-        if remade := identity.remade(topic_ids):
+        if remade := identity.remade(topic_ids | dict(source_ids)):
             raise TakenGroup(
                 f"sink: the position of {place[0]}-{place[1]} under group {options.group} is older than topic "
                 f"{remade}. {REMADE}"
@@ -551,12 +640,18 @@ def _identities(
 def name_of(frame: Any, topic: str) -> str:
     """The default name of a sink: output, plan without numbers of columns and objects, and the code of functions."""
     analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
-    plan = str(analyzed.toString())
+    conf, before = frame.sparkSession.conf, frame.sparkSession.conf.get(MOST_FIELDS)
+    conf.set(MOST_FIELDS, str((1 << 31) - 1))
+    try:
+        plan = str(analyzed.toString())
+    finally:
+        conf.set(MOST_FIELDS, before)
     numbers: dict[str, str] = {}
     plan = re.sub(r"#\d+L?", lambda found: numbers.setdefault(found[0], f"#{len(numbers)}"), plan)
-    plan = re.sub(r"(StreamingRelationV2|DataSourceV2Relation) .*", r"\1", plan)  # its options may change
+    for changing, rest in _CHANGING:
+        plan = re.sub(changing, rest, plan, flags=re.MULTILINE)
     plan = "\n".join([plan, *_functions(analyzed)])
-    return f"{topic or 'column topic'}/{hashlib.sha256(plan.encode()).hexdigest()[:12]}"
+    return f"{topic or NO_TOPIC}/{hashlib.sha256(plan.encode()).hexdigest()[:12]}"
 
 
 def _functions(node: Any, *, is_plan: bool = True) -> Iterator[str]:

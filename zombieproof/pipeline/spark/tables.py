@@ -13,6 +13,13 @@ from zombieproof.pipeline.spark.options import By, Mode, SinkOptions
 AT_ONCE: Final = 10_000
 """So many rows are made at once."""
 _TEXT_OR_BYTES: Final = ("string", "binary")
+_HEADERS: Final = "array<struct<key:string,value:binary>>"
+_TYPES: Final = {"key": _TEXT_OR_BYTES, "value": _TEXT_OR_BYTES, "topic": ("string",), "partition": ("int",)} | {
+    "headers": (_HEADERS,)
+}
+"""Legal types of columns, as Spark names them: those of Spark's Kafka sink."""
+_PARTS: Final = {"topic": ("string",), "partition": ("int", "smallint", "tinyint"), "offset": ("bigint", "int")}
+"""Legal types of the fields of column `source`."""
 _SOURCE: Final = pa.struct(
     [("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("task", pa.int64())]
 )
@@ -50,9 +57,10 @@ def refuse_schema(names_to_types: dict[str, str], options: SinkOptions) -> None:
             f"sink: there is no column value among {', '.join(names_to_types) or 'none'}; legal are value, and if "
             "wanted key, headers, topic, partition, timestamp and source"
         )
-    for name in ("key", "value"):
-        if names_to_types.get(name, "string") not in _TEXT_OR_BYTES:
-            raise IllegalRows(f"sink: column {name} is {names_to_types[name]}; legal is string or binary: cast it")
+    for name, legal in _TYPES.items():
+        is_used = name in names_to_types and not (name == "topic" and options.topic)
+        if is_used and names_to_types[name] not in legal:
+            raise IllegalRows(f"sink: column {name} is {names_to_types[name]}; legal is {' or '.join(legal)}: cast it")
     if not options.topic and "topic" not in names_to_types:
         raise IllegalRows(
             "sink: neither option topic nor column topic is there; legal is one of them: say where rows go"
@@ -64,11 +72,29 @@ def refuse_schema(names_to_types: dict[str, str], options: SinkOptions) -> None:
         )
     if options.by == By.SOURCE and "source" not in names_to_types:
         raise IllegalRows(f"sink: {SOURCE_IS_MISSING}")
+    if options.by == By.SOURCE:
+        _refuse_source(names_to_types["source"])
     if options.mode == Mode.PARTITION and "task" not in names_to_types["source"]:
         raise IllegalRows(
             "sink: mode is partition, and column source does not say which task read a row; legal is the column as "
             ".option('includeSource', 'true') of the source makes it"
         )
+
+
+def _refuse_source(given: str) -> None:
+    """See that column `source` is a struct that says where a row was read; the type as Spark calls it.
+
+    Raises:
+        IllegalRows: it is not.
+    """
+    inner = given.removeprefix("struct<").removesuffix(">")
+    fields = dict(part.partition(":")[::2] for part in inner.split(",")) if given.startswith("struct<") else {}
+    for name, legal in _PARTS.items():
+        if fields.get(name) not in legal:
+            raise IllegalRows(
+                f"sink: column source is {given}, and its field {name} is {fields.get(name, 'missing')}; legal is "
+                "struct<topic:string,partition:int,offset:bigint>, as option includeSource of the source makes it"
+            )
 
 
 def table_of(batches: Iterator[pa.RecordBatch], options: SinkOptions) -> pa.Table:
@@ -97,11 +123,23 @@ def _of_sink(batch: pa.RecordBatch, options: SinkOptions) -> pa.Table:
             made[name] = _of_source(column)
         elif name == "timestamp":
             made[name] = _milliseconds(column.cast(kind))
+        elif name == "headers":
+            made[name] = _with_keys(column.cast(kind))
         else:
             made[name] = column.cast(kind)
     if "topic" in made and made["topic"].null_count:
         raise IllegalRows("sink: column topic is null in a row; legal is a topic in each, or option topic for all")
     return pa.table(made)
+
+
+def _with_keys(column: Any) -> Any:
+    """Headers, each of which has a key."""
+    headers = column.flatten()
+    if headers.null_count or headers.field("key").null_count:
+        raise IllegalRows(
+            "sink: column headers has a header that is null or has no key; legal is a key for each header"
+        )
+    return column
 
 
 def _milliseconds(column: Any) -> Any:
