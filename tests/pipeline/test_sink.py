@@ -372,6 +372,44 @@ def test_rows_below_those_of_an_earlier_batch_of_the_same_run_are_refused(
     assert output() == once(rows[:10])
 
 
+def test_a_plan_changes_only_behind_batches_that_the_checkpoint_knows(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    deliver(rows[:10], **given, identity=Identity("q", 5, sink="one", run="first"))
+    changed = Identity("q", 7, sink="two", run="second")
+    with pytest.raises(DeliveryError, match="an older checkpoint"):
+        deliver(rows, **given, identity=changed, query=Query(newest=3))
+    deliver(rows, **given, identity=changed, query=Query(newest=5))
+    assert output() == once(rows)
+
+
+def test_an_output_does_not_change_within_a_group(rows: "list[Row]", given: dict[str, Any], output: Output) -> None:
+    deliver(rows[:10], **given, identity=Identity("q", 5, sink="output/one"))
+    with pytest.raises(DeliveryError, match=r"of query q, sink another/one, batch 6, .* of query q, sink output/one"):
+        deliver(rows, **given, identity=Identity("q", 6, sink="another/one"))
+    assert output() == once(rows[:10])
+
+
+def test_a_position_of_another_client_does_not_say_that_rows_were_written(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    def moved(offset: int) -> None:
+        other = client.Consumer({**given["settings"], "group.id": given["group"]})
+        places = [client.TopicPartition("input", partition, offset) for partition in range(2)]
+        other.commit(offsets=places, asynchronous=False)
+        other.close()
+
+    moved(10)
+    with pytest.raises(DeliveryError, match="a client that is no sink has committed position 10"):
+        deliver(rows, **given, identity=Identity("q", 0))
+    moved(0)
+    deliver(rows[:10], **given, identity=Identity("q", 0))
+    for offset in (0, 1000):
+        moved(offset)
+        deliver(rows, **given, identity=Identity("q", 1))
+        assert output() == once(rows)
+
+
 def test_topics_of_another_cluster_are_told_apart_by_their_ids(
     rows: "list[Row]", given: dict[str, Any], output: Output
 ) -> None:

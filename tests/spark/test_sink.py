@@ -170,7 +170,7 @@ def test_rows_without_a_source_are_known_by_their_batch_in_the_sink_of_a_stream_
             {"mode": "partition"},
             "column source does not say which task read a row",
         ),
-        (["value", "struct(topic, offset) as source"], {}, "column source has no field partition"),
+        (["value", "struct(topic, offset) as source"], {}, "column source is .* its field partition is missing"),
         (
             ["value", "source", "1 as timestamp"],
             {"includeTimestamp": "true"},

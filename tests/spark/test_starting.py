@@ -4,10 +4,12 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark import inheritable_thread_target
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F  # noqa: N812  # as all programs of Spark call it
 
@@ -56,6 +58,11 @@ def load(spark: "SparkSession") -> "Callable[..., DataFrame]":
 PLANS: dict[str, tuple[Callable[[Any, Any], Any], str, str]] = {
     "select and filter": (lambda load, _: load().filter("key is not null").select("value", "source"), "both", ""),
     "explode": (lambda load, _: load().selectExpr("explode(array(1, 2)) x", "value", "source"), "both", ""),
+    "unpivot": (
+        lambda load, _: load().unpivot(["source"], ["key", "value"], "name", "both").withColumnRenamed("both", "value"),
+        "both",
+        "",
+    ),
     "mapInArrow": (lambda load, _: _mapped(load()), "both", ""),
     "a Python function": (lambda load, _: load().withColumn("value", F.udf(lambda key: f"{key}")("key")), "both", ""),
     "a watermark": (lambda load, _: load().withWatermark("timestamp", "1 minute"), "both", ""),
@@ -168,13 +175,15 @@ def test_a_plan_that_is_made_again_has_the_same_name(
         ({"mode": "sideways"}, IllegalOption, "mode is 'sideways'"),
         ({"nosuch": "1"}, IllegalOption, "there is no option nosuch"),
         ({"kafka.group.id": ""}, IllegalOption, "kafka.group.id is missing"),
+        ({"twice": "value"}, IllegalRows, "there are several columns value; legal is one of each name"),
         ({"topic": "", "mode": "batch"}, IllegalRows, "no option topic|neither option topic nor column topic"),
     ],
 )
 def test_start_and_save_raise_what_is_wrong_with_options(
     changed: dict[str, str], error: type[Exception], says: str, load: "Callable[..., DataFrame]", tmp_path: Path
 ) -> None:
-    rows = load().selectExpr("value", "source")
+    changed = dict(changed)
+    rows = load().selectExpr("value", "source", *([changed.pop("twice")] if "twice" in changed else ()))
     told = {**NOBODY, "topic": "out", "checkpointLocation": str(tmp_path), **changed}
     with pytest.raises(error, match=says):
         rows.writeStream.format("zombieproof").options(**told).start()
@@ -342,6 +351,7 @@ def test_updated_rows_are_refused_and_the_remedies_work(query: Query) -> None:
     assert read_back(query.bootstrap, "output") == read_back(query.bootstrap, "other") == counts
 
 
+@pytest.mark.deep
 def test_an_older_checkpoint_is_refused_by_batch(query: Query) -> None:
     now, kept = query.folder / "c", query.folder / "kept"
     rows = query.rows().select("value")
@@ -463,6 +473,7 @@ def test_deleted_progress_is_noticed_though_another_query_has_made_the_topic_aga
     assert read_back(query.bootstrap, "output") == Counter(query.filled.committed * 2)
 
 
+@pytest.mark.deep
 def test_a_progress_topic_that_was_made_again_matters_to_no_other_sink(query: Query) -> None:
     def kept() -> list[bytes]:
         path = str(query.folder / "rows")
@@ -553,14 +564,9 @@ def test_no_write_of_foreach_batch_in_the_group_of_a_source_that_begins_at_the_e
     query.filled = Filled()
     with pytest.raises(StreamingQueryException, match=r"^.*under copier, and kafka.group.id of the source is so"):
         copied("source", "latest")
-    for _ in range(2):
-        copied("copier", "latest")
-        query.fill_more()
     copied("copier", "latest")
-    query.forget_checkpoint()
     query.fill_more()
     copied("copier", "latest")
-    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
     query.forget_checkpoint()
     copied("source", "earliest")
     assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
@@ -584,6 +590,23 @@ def test_rows_whose_plan_is_hidden_are_refused_by_source(
 
     stream = query.rows().writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
     with pytest.raises(StreamingQueryException, match="does not show that its rows come from those of the micro-batch"):
+        stream.trigger(availableNow=True).start().awaitTermination()
+
+
+def test_two_addresses_of_one_cluster_are_one_cluster(query: Query) -> None:
+    written(query, query.rows(), **{"kafka.bootstrap.servers": query.bootstrap.replace("127.0.0.1", "localhost")})
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
+def test_a_write_in_another_thread_is_refused(query: Query) -> None:
+    def write(rows: "DataFrame", batch: int) -> None:
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output"}
+        with ThreadPoolExecutor() as threads:
+            threads.submit(wrapped(lambda: exactly_once(rows.select("value", "source"), batch, **told))).result()
+
+    wrapped = inheritable_thread_target(query.spark)
+    stream = query.rows().writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
+    with pytest.raises(StreamingQueryException, match="this is another thread than that of the function"):
         stream.trigger(availableNow=True).start().awaitTermination()
 
 

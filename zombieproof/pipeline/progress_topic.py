@@ -195,7 +195,7 @@ class Progress:
         at = max(0, first)
         if past <= at:
             return found, past
-        consumer = consumer_for({**READS_SOON, **self._settings}, self._group, isolation)
+        consumer = consumer_for({**self._settings, **READS_SOON}, self._group, isolation)
         until = time.monotonic() + ASK_S
         try:
             consumer.list_topics(self.topic, ASK_S)  # else librdkafka waits 500 ms for a leader
@@ -247,6 +247,11 @@ class Progress:
 
 def _is_zero(topic_id: Any) -> bool:
     return bool(topic_id.get_most_significant_bits() == 0 == topic_id.get_least_significant_bits())
+
+
+def unsigned(committed: Mapping[Place, Committed]) -> list[Place]:
+    """The places at which the group holds no position of a delivery: none, or one that another client has committed."""
+    return [place for place, (offset, text) in committed.items() if offset == NONE or not text]
 
 
 def without_position(committed: Mapping[Place, Committed]) -> list[Place]:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from zombieproof.model.spark_sink.vocabulary import ReaderEvent, ReaderState, Reply
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import DENIED, LOGGER, ConnectionErrors, Settings, client, consumer_for
-from zombieproof.pipeline.progress_topic import TOPIC, Committed, Progress, without_position
+from zombieproof.pipeline.progress_topic import TOPIC, Committed, Progress, unsigned
 from zombieproof.pipeline.sink.errors import REMADE
 from zombieproof.pipeline.sink.replies import reply_of
 from zombieproof.pipeline.sink.rows import identity_of_any
@@ -272,7 +272,7 @@ class MicroBatches:
             (told.topic, told.partition): Committed(max(_offset_of(told), NONE), told.metadata or "")
             for told in self._consumer.committed([client.TopicPartition(*each) for each in places], self._call_s)
         }
-        if self._progress.topic in ids and (lost := without_position(found)):
+        if self._progress.topic in ids and (lost := unsigned(found)):
             self._progress.check(ids[self._progress.topic])
             found |= self._progress.newest(lost)
         self.is_of_a_sink = False

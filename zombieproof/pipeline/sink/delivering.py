@@ -15,6 +15,7 @@ from zombieproof.pipeline.progress_topic import (
     Committed,
     Progress,
     ProgressUnusable,
+    unsigned,
     without_position,
 )
 from zombieproof.pipeline.sink.asking import Asking, RowsNotAcknowledged
@@ -25,6 +26,7 @@ from zombieproof.pipeline.sink.errors import (
     ANOTHER_MODE,
     IN_ORDER,
     NEEDS_A_GROUP,
+    NOT_OURS,
     NOT_READ,
     REMADE,
     TOO_LARGE,
@@ -271,7 +273,7 @@ class Delivering:
                 self._said = f"position {committed[place].offset} of {place[0]}-{place[1]} is older than topic {topic}"
                 self._remedy = REMADE
                 return Work(Found.NOT_COMPARABLE, self._rows, {})
-        others = others_of(own, found)
+        others = others_of(own, found, self._query.newest)
         if self._is_by_batch:
             work = left_by_identity(self._rows, own, found[0], self._query.newest)
         else:
@@ -302,6 +304,8 @@ class Delivering:
         own = self._identity
         for place, (first, _) in self._between.items():
             other, said = found[place], f"these rows begin at offset {first} of {place[0]}-{place[1]}"
+            if other is None and first < at[place]:
+                return f"{said}, and a client that is no sink has committed position {at[place]}", NOT_OURS
             if other is None:
                 continue
             if own.batch == NONE and other.first > first:
@@ -366,7 +370,7 @@ class Delivering:
     ) -> tuple[dict[Place, Committed], dict[Place, Committed]]:
         """The newest positions, and those of the group alone."""
         in_group = self._asking.committed(places, min(self._patience_s, within_s))
-        lost = without_position(in_group) if self._has_progress else []
+        lost = unsigned(in_group) if self._has_progress else []
         return {**dict.fromkeys(places, NOWHERE), **in_group, **self._progress.newest(lost)}, in_group
 
     def _is_open_elsewhere(self, within_s: float) -> bool:

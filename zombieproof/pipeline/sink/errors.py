@@ -20,9 +20,14 @@ IN_ORDER = (
     "Nobody knows whether these rows were written. Let batch queries of one group write ranges of offsets in ascending "
     "order, or give each range a group of its own (kafka.group.id). Only the newest range can be repeated"
 )
+NOT_OURS = (
+    "Another consumer has this group, or kafka-consumer-groups --reset-offsets has moved it, so nobody knows whether "
+    "these rows were written. Give the query a group of its own; to write rows again on purpose, use reprocess=NAME "
+    "for source and sink"
+)
 NOT_READ = (
-    "Later batches of a run read later records, so column source does not say where these rows were read. Make it from "
-    "the columns topic, partition and offset of the source before these change; option includeSource does that"
+    "Later batches of a run read later records, so column source does not say where these rows were read. Use that of "
+    "option includeSource, or make it from the columns topic, partition and offset before these change"
 )
 TOO_LARGE = "A row is too large: raise kafka.message.max.bytes of the sink, and max.message.bytes of the topic"
 ANOTHER_MODE = "A driver of the same query may be running in the other mode: end one of the two"

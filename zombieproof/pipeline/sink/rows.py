@@ -281,10 +281,11 @@ def spans(rows: Sequence[Row], identity: Identity | None) -> dict[Place, tuple[i
     return {} if identity is not None and identity.topic else located(rows).spans()
 
 
-def others_of(identity: Identity | None, found: Iterable[Identity | None]) -> list[Identity]:
+def others_of(identity: Identity | None, found: Iterable[Identity | None], newest: int | None = None) -> list[Identity]:
     """Return the identities of other writes among those of committed positions.
 
-    None, and an identity without a query, belong to no write.
+    None, and an identity without a query, belong to no write. A batch that the checkpoint does not know, whose `newest`
+    one was another when the run began, is not earlier than this one.
     """
     return [
         each
@@ -298,7 +299,7 @@ def others_of(identity: Identity | None, found: Iterable[Identity | None]) -> li
             each.sink == identity.sink,
             each.output in ("", identity.output) or not identity.output,
             identity.batch,
-            each.batch,
+            each.batch if is_known(each, identity, newest) else max(each.batch, identity.batch),
         )
     ]
 
@@ -317,6 +318,11 @@ def left_by_positions(
     return Work(Found(find_by_positions(len(rows), len(left), others)), left, positions)
 
 
+def is_known(found: Identity, identity: Identity, newest: int | None) -> bool:
+    """Whether a batch that was found is one of the checkpoint's, or of this run; True if nobody knows."""
+    return newest is None or found.batch <= newest or found.run == identity.run
+
+
 def left_by_identity(
     rows: Sequence[Row], identity: Identity, found: Identity | None, newest: int | None = None
 ) -> Work:
@@ -329,8 +335,9 @@ def left_by_identity(
         compared = find_by_identity(0, identity.batch, NONE, NONE, True, True)
     else:
         is_same_work = found.rows in ("", identity.rows) and found.sink in ("", identity.sink)
-        is_known = newest is None or found.batch <= newest or found.run == identity.run
         is_same_query = found.query == identity.query
-        compared = find_by_identity(0, identity.batch, 0 if is_same_query else 1, found.batch, is_same_work, is_known)
+        compared = find_by_identity(
+            0, identity.batch, 0 if is_same_query else 1, found.batch, is_same_work, is_known(found, identity, newest)
+        )
     is_there = compared == Found.ALL_DELIVERED
     return Work(Found(compared), () if is_there else rows, {})

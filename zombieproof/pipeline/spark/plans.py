@@ -16,7 +16,7 @@ from zombieproof.statemachines.delivery.steps import is_exact_for
 
 NARROW: Final = frozenset(
     {
-        *("Project", "Filter", "Generate", "SubqueryAlias", "View", "EventTimeWatermark", "CollectMetrics"),
+        *("Project", "Filter", "Generate", "Expand", "SubqueryAlias", "View", "EventTimeWatermark", "CollectMetrics"),
         *("MapInArrow", "MapInPandas", "PythonMapInArrow", "ArrowEvalPython", "BatchEvalPython"),
         *("MapElements", "MapPartitions", "TypedFilter", "DeserializeToObject", "SerializeFromObject"),
         *("ResolvedHint", "UnresolvedHint", "Sample", "Coalesce", "SortWithinPartitions", "CTERelationDef"),

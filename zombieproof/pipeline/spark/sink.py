@@ -10,14 +10,14 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline import garbage
 from zombieproof.pipeline.kafka import LOGGER
-from zombieproof.pipeline.sink import DeliveryError, Identity, Outcome, deliver, resolve
+from zombieproof.pipeline.sink import Identity, Outcome, deliver, resolve
 from zombieproof.pipeline.sink.claims import Claim, Query, partition_id
 from zombieproof.pipeline.sink.delivering import Told
 from zombieproof.pipeline.sink.rows import IllegalRows
 from zombieproof.pipeline.spark.options import By, Mode, SinkOptions
 from zombieproof.pipeline.spark.progress import counts_of, report_counts, total
 from zombieproof.pipeline.spark.reasons import reason_first
-from zombieproof.pipeline.spark.staging import Handed, StagedRowsLost, hand_over, remove, rows_handed
+from zombieproof.pipeline.spark.staging import Handed, hand_over, remove, rows_handed
 from zombieproof.pipeline.spark.tables import TableRows, table_of, tasks_of
 from zombieproof.pipeline.spark.task_context import Attempt, this_attempt
 
@@ -73,8 +73,7 @@ class _Sink:
                 told = self._told(messages, batch)
                 told["deadline_s"] = min(RESOLVE_S, self._options.deadline_s)
                 resolve(rows, **told)
-        except (DeliveryError, StagedRowsLost) as unknown:
-            # Spark would report this one in place of the error that it is called for.
+        except Exception as unknown:  # noqa: BLE001  # Spark would report it in place of what it is called for
             LOGGER.warning("abort of batch %s: %s", batch, unknown)
             return
         remove(messages)

@@ -73,10 +73,9 @@ REPROCESS: Final = "@reprocess"
 GROUP: Final = "@group"
 """The key whose value is the group."""
 INITIAL: Final = "@initial"
-"""In the offsets at which the first micro-batch ends, the key whose value has those at which it begins.
+"""In the offsets at which the first micro-batch ends, or one with new partitions, the key with those where it begins.
 
-Spark keeps only where a micro-batch ends, and asks a source again where the first one begins, when it is repeated. By
-then the group may have positions.
+Spark keeps only where a micro-batch ends. When such a one is repeated, the group may have positions by then.
 """
 TOPIC_IDS: Final = "@topicIds"
 """The key whose value has the id of each topic. Checkpoints of earlier releases have none."""
@@ -441,6 +440,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             fresh = [place for place in places if committed[place] == NONE]
             placed = [place for place in places if committed[place] != NONE]
             told, self._begins_at_the_end = resolved(batches, options.starting, places, fresh, options.unmatched)
+            if isinstance(options.starting.value, Mapping) and not options.starting.is_timestamp:
+                _refuse_beyond(options, told, {place: batches.ends(place)[1] for place in told})
             if batches.is_of_a_sink:
                 _refuse_latest(options, fresh, placed)
             self._initial = self._json(batches.begin({**committed, **told}, committed), topic_ids)
@@ -495,7 +496,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if planned == self._from_json(start):
                 return start
         offsets = self._json(planned, topic_ids)
-        if start == self._initial:
+        if start == self._initial or len(positions) > len(self._from_json(start)):
             offsets[INITIAL] = as_json(positions, self._options.reprocess)
         return offsets
 
@@ -621,6 +622,20 @@ def _refuse_latest(options: SourceOptions, fresh: list[Place], placed: list[Plac
             f"or set startingOffsets to earliest, or to offsets like {offsets} (those of partitions with a position "
             "are ignored)"
         )
+
+
+def _refuse_beyond(options: SourceOptions, told: Mapping[Place, int], ends: Mapping[Place, int]) -> None:
+    """Check that no partition begins beyond its end.
+
+    Raises:
+        IllegalOption: one does.
+    """
+    for place, offset in told.items():
+        if offset > ends[place]:
+            raise IllegalOption(
+                f"source: {options.starting.option} is {offset} for {named([place])}, which is decided up to "
+                f"{ends[place]} only; legal is at most that"
+            )
 
 
 def warn_of_ignored(options: SourceOptions) -> None:

@@ -13,7 +13,9 @@ import inspect
 import json
 import pickle
 import re
+import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -25,9 +27,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
-from zombieproof.pipeline.progress_topic import RECORDED, Committed, Progress, without_position
+from zombieproof.pipeline.progress_topic import RECORDED, Committed, Progress, unsigned
 from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
-from zombieproof.pipeline.sink.rows import Identity, NoIdentity, Place, foreign
+from zombieproof.pipeline.sink.rows import Identity, IllegalRows, NoIdentity, Place, foreign
 from zombieproof.pipeline.spark.functions import digest_of
 from zombieproof.pipeline.spark.options import (
     CHECKED,
@@ -102,6 +104,7 @@ class _Running:
     Attributes:
         plan: before the rows of a micro-batch.
         checkpoint: with which it was started.
+        thread: of the function.
         rows: number of the RDD with the rows of this micro-batch.
         groups: under which `exactly_once` has written by source since the start.
         progress_topics: those that are known to exist.
@@ -110,6 +113,7 @@ class _Running:
 
     plan: Node
     checkpoint: _Checkpoint = field(default_factory=_Checkpoint)
+    thread: int = NONE
     rows: int = NONE
     groups: set[str] = field(default_factory=set)
     progress_topics: set[str] = field(default_factory=set)
@@ -189,7 +193,7 @@ def _keeping_the_plan(original: Callable[..., Any]) -> Callable[..., Any]:
             run, running.checkpoint = run_of(rows.sparkSession), getattr(writer, _CHECKPOINT, _Checkpoint())
             try:
                 running.rows = rows._jdf.queryExecution().analyzed().rdd().id()  # noqa: SLF001  # as above
-                _running[run] = running
+                running.thread, _running[run] = threading.get_ident(), running
             except Py4JError as unknown:
                 LOGGER.info("rows of a micro-batch are not known: %s", unknown)
             try:
@@ -234,10 +238,22 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
             "needs a watermark, or complete, which writes all rows of the result in each micro-batch; or write updated "
             "rows in foreachBatch, by exactly_once with exactlyOnceBy=batch"
         )
+    names = Counter(field.name.lower() for field in frame.schema.fields)
+    if double := sorted(name for name, count in names.items() if count > 1):
+        raise IllegalRows(
+            f"sink: there are several columns {', '.join(double)}; legal is one of each name: drop or rename the "
+            "others, for example after a join"
+        )
     refuse_schema({field.name: field.dataType.simpleString() for field in frame.schema.fields}, options)
     plan = plan_of(frame)
     refuse_plan(plan, options)
     run, checkpoint = run_of(session), _Checkpoint()
+    for number, each in _running.items():
+        if _has(plan, each.plan) and (number, threading.get_ident()) != (run, each.thread):
+            raise IllegalOption(
+                "exactly_once: this is another thread than that of the function of foreachBatch, and does not know the "
+                "micro-batch; call it in that thread, one write after the other"
+            )
     if run in _running:
         checkpoint = _running[run].checkpoint
         _check_in_function(options, plan, _running[run])
@@ -632,7 +648,7 @@ def _identities(
         committed[told.topic, told.partition] = Committed(max(told.offset, NONE), told.metadata or "")
     if progress.topic in topic_ids:
         progress.check(topic_ids[progress.topic])
-        committed |= progress.newest(without_position(committed))
+        committed |= progress.newest(unsigned(committed))
     read = {place: Identity.of_metadata(text, place) for place, (_, text) in committed.items()}
     return {place: identity for place, identity in read.items() if identity is not None}
 
@@ -682,32 +698,35 @@ def _digest_of(node: Any) -> str:
 
 def plan_of(frame: Any) -> Node:
     """The analyzed plan of a DataFrame."""
-    return _node(frame._jdf.queryExecution().analyzed(), {})  # noqa: SLF001
+    analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    return _node(analyzed, {}, is_streaming=analyzed.isStreaming())
 
 
-def _node(plan: Any, shared: dict[int, Node]) -> Node:
+def _node(plan: Any, shared: dict[int, Node], *, is_streaming: bool) -> Node:
     """The node of a JVM plan; `shared` holds the common table expressions by their ids."""
     kind = str(plan.getClass().getSimpleName())
     if kind == "WithCTE":
         for each in _each(plan.cteDefs()):
-            shared[each.id()] = _node(each, shared)
-        return _node(plan.plan(), shared)
+            shared[each.id()] = _node(each, shared, is_streaming=is_streaming)
+        return _node(plan.plan(), shared, is_streaming=is_streaming)
     if kind == "CTERelationRef":
         return shared[plan.cteId()]
     if (kind == "Repartition" and not plan.shuffle()) or (kind == "Sort" and not getattr(plan, "global")()):
         kind = {"Repartition": "Coalesce", "Sort": "SortWithinPartitions"}[kind]
-    children = [_node(each, shared) for each in _each(plan.children())]
-    inside = [_node(each, shared) for each in _each(plan.subqueries())]
+    children = [_node(each, shared, is_streaming=is_streaming) for each in _each(plan.children())]
+    inside = [_node(each, shared, is_streaming=is_streaming) for each in _each(plan.subqueries())]
     children += [Node("a subquery", (each,)) for each in inside if any(each.leaves())]
     if children:
         return Node(kind, tuple(children))
-    return _leaf(plan, kind)
+    return _leaf(plan, kind, is_streaming=is_streaming)
 
 
-def _leaf(plan: Any, kind: str) -> Node:
+def _leaf(plan: Any, kind: str, *, is_streaming: bool) -> Node:
     if kind in (STREAM, "DataSourceV2Relation"):
         options = plan.extraOptions() if kind == STREAM else plan.options()
         told = {str(each.getKey()): str(each.getValue()) for each in options.entrySet().toArray()}
+        if is_streaming and not plan.isStreaming():
+            return Node(kind)  # a static side
         if plan.table().name().lower() == FORMAT:
             source = source_options(told, streaming=plan.isStreaming())
             return Node(kind, load=f"{plan.table()}", topics=topics_of(told), source=source)
