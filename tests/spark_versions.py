@@ -32,7 +32,7 @@ def outcome(version: str, arguments: list[str]) -> str:
     surroundings = {**os.environ, "PYTHONPATH": str(installed(version)), "ZOMBIEPROOF_TESTS": "ci"}
     if version in VERSIONS:
         files = [f"tests/spark/test_{name}.py" for name in TESTS]
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "spark", "-n", "2", "--dist", "loadfile", *files]
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "spark", "-n", "2", "--dist", "worksteal", *files]
         run = subprocess.run([*command, *arguments], cwd=ROOT, env=surroundings, check=False)
         return "" if run.returncode == 0 else "its tests failed"
     asked = subprocess.run(
