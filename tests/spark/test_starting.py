@@ -21,10 +21,11 @@ from zombieproof.pipeline.kafka import client
 from zombieproof.pipeline.progress_topic import TOPIC
 from zombieproof.pipeline.sink.rows import IllegalRows
 from zombieproof.pipeline.spark import starting
+from zombieproof.pipeline.spark.analyzed import name_of, plan_of, refuse_made_up
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
 from zombieproof.pipeline.spark.options import IllegalOption, sink_options
 from zombieproof.pipeline.spark.plans import UnsuitablePlan, refuse_plan
-from zombieproof.pipeline.spark.starting import TakenGroup, name_of, plan_of
+from zombieproof.pipeline.spark.starting import TakenGroup
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -152,6 +153,31 @@ def test_a_sink_is_named_by_output_and_plan_and_not_by_options_of_the_source(
     assert name_of(one, "out") == name_of(again, "out")
     assert name_of(many[0], "out") != name_of(many[1], "out")
     assert len({name_of(one, "out"), name_of(other, "out"), name_of(one, "another")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        ("source", ""),
+        ("struct(topic, partition, offset)", ""),
+        ("struct('a' as topic, partition, offset)", ""),
+        ("struct(topic, abs(partition) as partition, offset)", ""),  # a function hides it
+        ("struct(topic, 0 as partition, offset)", "partition is a constant"),
+        ("struct(topic, timestampType as partition, offset)", "partition is column timestampType"),
+        ("struct(topic, zero as partition, offset)", "partition is a constant"),
+    ],
+)
+def test_a_column_source_that_does_not_say_where_rows_were_read_is_refused(
+    source: str, fault: str, load: "Callable[..., DataFrame]", tmp_path: Path
+) -> None:
+    rows = load().withColumn("zero", F.lit(0)).selectExpr("value", f"{source} as source")
+    told = {**NOBODY, "topic": "out", "checkpointLocation": str(tmp_path)}
+    for each in (rows, rows.union(rows.filter("value is null"))):
+        if fault:
+            with pytest.raises(UnsuitablePlan, match=f"column source does not say where a row was read: .* {fault}"):
+                each.writeStream.format("zombieproof").options(**told).start()
+        else:
+            refuse_made_up(each)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,12 @@
 from typing import Any
 
 from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline.spark.analyzed import name_of
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
 from zombieproof.pipeline.spark.options import By, IllegalOption
 from zombieproof.pipeline.spark.plans import UnsuitablePlan
 from zombieproof.pipeline.spark.reasons import reason_first
-from zombieproof.pipeline.spark.starting import check_starts, is_remote_session, name_of
+from zombieproof.pipeline.spark.starting import check_starts, is_remote_session
 from zombieproof.pipeline.spark.task_context import query_of, run_of
 
 _written: dict[tuple[str, str, str], int] = {}

@@ -3,20 +3,17 @@
 Spark itself creates a sink in Python only after `start()` has returned, and never shows it the plan. So `register`
 wraps the methods of PySpark that start a write. A sink that was not started through them refuses to write.
 
-This is the only module with names of Spark's classes and fields, which are not public and might change.
-Source: Spark's ``classic.DataStreamWriter``, ``catalyst.plans.logical``.
+Names of Spark's fields are not public and might change: only this module and `analyzed` have them.
+Source: Spark's ``classic.DataStreamWriter``.
 """
 
 import functools
-import hashlib
 import inspect
 import json
-import pickle
-import re
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -30,11 +27,18 @@ from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
 from zombieproof.pipeline.progress_topic import RECORDED, Committed, Progress, unsigned
 from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
 from zombieproof.pipeline.sink.rows import Identity, IllegalRows, NoIdentity, Place, foreign
-from zombieproof.pipeline.spark.functions import digest_of
+from zombieproof.pipeline.spark.analyzed import (
+    FORMAT,
+    STREAM,
+    field_of,
+    name_of,
+    pairs_of,
+    plan_of,
+    refuse_made_up,
+)
 from zombieproof.pipeline.spark.options import (
     CHECKED,
     EARLIEST,
-    NO_TOPIC,
     REPORT_TO,
     STARTED,
     By,
@@ -42,9 +46,8 @@ from zombieproof.pipeline.spark.options import (
     SinkOptions,
     Started,
     sink_options,
-    source_options,
 )
-from zombieproof.pipeline.spark.plans import BY_BATCH, Node, UnsuitablePlan, refuse_plan, topics_of
+from zombieproof.pipeline.spark.plans import BY_BATCH, Node, UnsuitablePlan, refuse_plan
 from zombieproof.pipeline.spark.progress import (
     REPORTS,
     complete_progress,
@@ -58,23 +61,11 @@ from zombieproof.pipeline.spark.tables import refuse_schema
 from zombieproof.pipeline.spark.task_context import query_of, run_of
 from zombieproof.pipeline.topic_pattern import matching_topics
 
-FORMAT: Final = "zombieproof"
 WITHIN_S: Final = 5.0
 """Time that brokers have to answer before a query starts without that check."""
-STREAM: Final = "StreamingRelationV2"
-"""Spark's class of a leaf that is read in micro-batches. Leaves that are read once do not look at a group."""
 _WRAPPED: Final = "zombieproof_checks_first"
 
 
-_CHANGING: Final = (
-    (r"(StreamingRelationV2|DataSourceV2Relation) .*", r"\1"),  # its options may change
-    (r"(EventTimeWatermark) [0-9a-f-]{36}", r"\1"),
-    (r"(CollectMetrics .*), \d+$", r"\1"),
-    (r"(lambda \w+?)_\d+#", r"\1#"),
-)
-"""What is another text each time that the same plan is made, and what is left of it."""
-MOST_FIELDS: Final = "spark.sql.debug.maxToStringFields"
-"""Spark leaves further columns out of the text of a plan."""
 _CHECKPOINT: Final = "zombieproof_checkpoint"
 """An attribute of a writer of PySpark: the `_Checkpoint` with which its query starts."""
 
@@ -210,7 +201,7 @@ def _keeping_the_plan(original: Callable[..., Any]) -> Callable[..., Any]:
 def _format_of(writer: Any) -> str:
     """Return the format of a write, or "" in a release of Spark that hides it: our sink then refuses to write."""
     try:
-        return str(_field(writer._jwrite, "source")).lower()  # noqa: SLF001  # nothing else knows it
+        return str(field_of(writer._jwrite, "source")).lower()  # noqa: SLF001  # nothing else knows it
     except (AttributeError, Py4JError) as unknown:
         LOGGER.warning("this release of Spark does not show what a write is: %s", unknown)
         return ""
@@ -232,7 +223,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     extra = _options_of(writer)
     session = frame.sparkSession
     options = sink_options(extra, streaming=streaming)
-    if streaming and str(_field(writer._jwrite, "outputMode")) == "Update":  # noqa: SLF001  # nothing else knows it
+    if streaming and str(field_of(writer._jwrite, "outputMode")) == "Update":  # noqa: SLF001  # nothing else knows it
         raise UnsuitablePlan(
             "sink: outputMode is update, which Spark offers to no sink in Python. Use append, for which an aggregation "
             "needs a watermark, or complete, which writes all rows of the result in each micro-batch; or write updated "
@@ -245,7 +236,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
             "others, for example after a join"
         )
     refuse_schema({field.name: field.dataType.simpleString() for field in frame.schema.fields}, options)
-    plan = plan_of(frame)
+    plan = plan_of(frame, {each.rows: each.plan for each in _running.values()})
     refuse_plan(plan, options)
     run, checkpoint = run_of(session), _Checkpoint()
     for number, each in _running.items():
@@ -280,6 +271,8 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
             before.source_ids[address] = _source_ids(options, before.plan)
         source_ids = before.source_ids[address]
     if streaming:
+        if options.by == By.SOURCE and all(leaf.source is not None for leaf in plan.leaves()):
+            refuse_made_up(frame)
         checkpoint = _checkpoint_of(session, extra)
         query = checkpoint.query
         _refuse_changed_group(checkpoint, plan)
@@ -538,7 +531,7 @@ def _topics_of(leaf: Node, consumer: Any) -> set[str]:
 
 def _options_of(writer: Any) -> dict[str, str]:
     """The options of a write, by their names in lower case."""
-    return {name.lower(): value for name, value in _pairs(_field(writer._jwrite, "extraOptions"))}  # noqa: SLF001
+    return {name.lower(): value for name, value in pairs_of(field_of(writer._jwrite, "extraOptions"))}  # noqa: SLF001
 
 
 def _checkpoint_of(session: Any, extra: Mapping[str, str]) -> _Checkpoint:
@@ -651,117 +644,3 @@ def _identities(
         committed |= progress.newest(unsigned(committed))
     read = {place: Identity.of_metadata(text, place) for place, (_, text) in committed.items()}
     return {place: identity for place, identity in read.items() if identity is not None}
-
-
-def name_of(frame: Any, topic: str) -> str:
-    """The default name of a sink: output, plan without numbers of columns and objects, and the code of functions."""
-    analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
-    conf, before = frame.sparkSession.conf, frame.sparkSession.conf.get(MOST_FIELDS)
-    conf.set(MOST_FIELDS, str((1 << 31) - 1))
-    try:
-        plan = str(analyzed.toString())
-    finally:
-        conf.set(MOST_FIELDS, before)
-    numbers: dict[str, str] = {}
-    plan = re.sub(r"#\d+L?", lambda found: numbers.setdefault(found[0], f"#{len(numbers)}"), plan)
-    for changing, rest in _CHANGING:
-        plan = re.sub(changing, rest, plan, flags=re.MULTILINE)
-    plan = "\n".join([plan, *_functions(analyzed)])
-    return f"{topic or NO_TOPIC}/{hashlib.sha256(plan.encode()).hexdigest()[:12]}"
-
-
-def _functions(node: Any, *, is_plan: bool = True) -> Iterator[str]:
-    """The digests of the Python functions of a plan or an expression, in the order of the plan."""
-    for child in _each(node.children()):
-        yield from _functions(child, is_plan=is_plan)
-    if is_plan:
-        for expression in _each(node.expressions()):
-            yield from _functions(expression, is_plan=False)
-    elif "Python" in node.getClass().getSimpleName():
-        yield _digest_of(node)
-
-
-def _digest_of(node: Any) -> str:
-    """The digest of a function that Spark has pickled for its workers; the one that this program gave to Spark."""
-    try:
-        pickled = pickle.loads(bytes(node.func().command().unsafeArray()))  # noqa: S301  # made by this process
-        return digest_of(pickled[0] if isinstance(pickled, tuple) else pickled)  # a table function is a class
-    except Exception as unknown:  # noqa: BLE001  # unpickling runs code of the user
-        LOGGER.warning(
-            "sink: the default name does not cover the body of Python function %s (%s); set option name if another "
-            "query with the same group has a function of the same name",
-            node.toString(),
-            unknown,
-        )
-        return ""
-
-
-def plan_of(frame: Any) -> Node:
-    """The analyzed plan of a DataFrame."""
-    analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
-    return _node(analyzed, {}, is_streaming=analyzed.isStreaming())
-
-
-def _node(plan: Any, shared: dict[int, Node], *, is_streaming: bool) -> Node:
-    """The node of a JVM plan; `shared` holds the common table expressions by their ids."""
-    kind = str(plan.getClass().getSimpleName())
-    if kind == "WithCTE":
-        for each in _each(plan.cteDefs()):
-            shared[each.id()] = _node(each, shared, is_streaming=is_streaming)
-        return _node(plan.plan(), shared, is_streaming=is_streaming)
-    if kind == "CTERelationRef":
-        return shared[plan.cteId()]
-    if (kind == "Repartition" and not plan.shuffle()) or (kind == "Sort" and not getattr(plan, "global")()):
-        kind = {"Repartition": "Coalesce", "Sort": "SortWithinPartitions"}[kind]
-    children = [_node(each, shared, is_streaming=is_streaming) for each in _each(plan.children())]
-    inside = [_node(each, shared, is_streaming=is_streaming) for each in _each(plan.subqueries())]
-    children += [Node("a subquery", (each,)) for each in inside if any(each.leaves())]
-    if children:
-        return Node(kind, tuple(children))
-    return _leaf(plan, kind, is_streaming=is_streaming)
-
-
-def _leaf(plan: Any, kind: str, *, is_streaming: bool) -> Node:
-    if kind in (STREAM, "DataSourceV2Relation"):
-        options = plan.extraOptions() if kind == STREAM else plan.options()
-        told = {str(each.getKey()): str(each.getValue()) for each in options.entrySet().toArray()}
-        if is_streaming and not plan.isStreaming():
-            return Node(kind)  # a static side
-        if plan.table().name().lower() == FORMAT:
-            source = source_options(told, streaming=plan.isStreaming())
-            return Node(kind, load=f"{plan.table()}", topics=topics_of(told), source=source)
-        return Node(kind, load=f"{plan.table()}" if plan.isStreaming() else "", topics=topics_of(told))
-    if kind == "LogicalRDD" and _running:
-        rows = plan.rdd().id()
-        before = [each.plan for each in _running.values() if each.rows == rows]
-        if before:
-            return before[0]  # the rows of a micro-batch
-    return Node(kind, load=f"{kind} {plan.hashCode()}" if plan.isStreaming() else "")
-
-
-def _each(found: Any) -> Iterator[Any]:
-    """The elements of a collection of Scala's."""
-    elements = found.iterator()
-    while elements.hasNext():
-        yield elements.next()
-
-
-def _pairs(found: Any) -> Iterator[tuple[str, str]]:
-    """The entries of a map of Scala's."""
-    return ((str(each._1()), str(each._2())) for each in _each(found))  # noqa: SLF001  # Scala's name
-
-
-def _field(of: Any, name: str) -> Any:
-    """A private field of a JVM object.
-
-    Raises:
-        AttributeError: it has none of that name: this release of Spark is another.
-    """
-    kind = of.getClass()
-    while kind is not None:
-        for each in kind.getDeclaredFields():
-            if each.getName() == name:
-                each.setAccessible(True)
-                return each.get(of)
-        kind = kind.getSuperclass()
-    raise AttributeError(f"{of.getClass().getName()} has no field {name}: this version of Spark is not supported")

@@ -1,0 +1,212 @@
+"""What an analyzed plan of Spark says: its operators, its name, and where a column comes from.
+
+Names of Spark's classes and fields are not public and might change: only this module and `starting` have them.
+Source: Spark's ``catalyst.plans.logical``.
+"""
+
+import hashlib
+import pickle
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from zombieproof.pipeline.kafka import LOGGER
+from zombieproof.pipeline.spark.functions import digest_of
+from zombieproof.pipeline.spark.options import NO_TOPIC, source_options
+from zombieproof.pipeline.spark.plans import Node, UnsuitablePlan, topics_of
+
+FORMAT: Final = "zombieproof"
+STREAM: Final = "StreamingRelationV2"
+"""Spark's class of a leaf that is read in micro-batches. Leaves that are read once do not look at a group."""
+_CHANGING: Final = (
+    (r"(StreamingRelationV2|DataSourceV2Relation) .*", r"\1"),  # its options may change
+    (r"(EventTimeWatermark) [0-9a-f-]{36}", r"\1"),
+    (r"(CollectMetrics .*), \d+$", r"\1"),
+    (r"(lambda \w+?)_\d+#", r"\1#"),
+)
+"""What is another text each time that the same plan is made, and what is left of it."""
+MOST_FIELDS: Final = "spark.sql.debug.maxToStringFields"
+"""Spark leaves further columns out of the text of a plan."""
+
+
+def name_of(frame: Any, topic: str) -> str:
+    """The default name of a sink: output, plan without numbers of columns and objects, and the code of functions."""
+    analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    conf, before = frame.sparkSession.conf, frame.sparkSession.conf.get(MOST_FIELDS)
+    conf.set(MOST_FIELDS, str((1 << 31) - 1))
+    try:
+        plan = str(analyzed.toString())
+    finally:
+        conf.set(MOST_FIELDS, before)
+    numbers: dict[str, str] = {}
+    plan = re.sub(r"#\d+L?", lambda found: numbers.setdefault(found[0], f"#{len(numbers)}"), plan)
+    for changing, rest in _CHANGING:
+        plan = re.sub(changing, rest, plan, flags=re.MULTILINE)
+    plan = "\n".join([plan, *_functions(analyzed)])
+    return f"{topic or NO_TOPIC}/{hashlib.sha256(plan.encode()).hexdigest()[:12]}"
+
+
+def _functions(node: Any, *, is_plan: bool = True) -> Iterator[str]:
+    """The digests of the Python functions of a plan or an expression, in the order of the plan."""
+    for child in each_of(node.children()):
+        yield from _functions(child, is_plan=is_plan)
+    if is_plan:
+        for expression in each_of(node.expressions()):
+            yield from _functions(expression, is_plan=False)
+    elif "Python" in node.getClass().getSimpleName():
+        yield _digest_of(node)
+
+
+def _digest_of(node: Any) -> str:
+    """The digest of a function that Spark has pickled for its workers; the one that this program gave to Spark."""
+    try:
+        pickled = pickle.loads(bytes(node.func().command().unsafeArray()))  # noqa: S301  # made by this process
+        return digest_of(pickled[0] if isinstance(pickled, tuple) else pickled)  # a table function is a class
+    except Exception as unknown:  # noqa: BLE001  # unpickling runs code of the user
+        LOGGER.warning(
+            "sink: the default name does not cover the body of Python function %s (%s); set option name if another "
+            "query with the same group has a function of the same name",
+            node.toString(),
+            unknown,
+        )
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a plan is read.
+
+    Attributes:
+        batches: the plan before the rows of a micro-batch, by the number of their RDD.
+        is_streaming: whether the plan is; then leaves that are not are static.
+        shared: common table expressions by their ids.
+    """
+
+    batches: Mapping[int, Node]
+    is_streaming: bool
+    shared: dict[int, Node] = field(default_factory=dict)
+
+
+def plan_of(frame: Any, batches: Mapping[int, Node] = MappingProxyType({})) -> Node:
+    """The analyzed plan of a DataFrame; `batches` has the plan before the rows of a micro-batch, by their RDD."""
+    analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    return _node(analyzed, _Reading(batches, analyzed.isStreaming()))
+
+
+def _node(plan: Any, reading: _Reading) -> Node:
+    kind = str(plan.getClass().getSimpleName())
+    if kind == "WithCTE":
+        for each in each_of(plan.cteDefs()):
+            reading.shared[each.id()] = _node(each, reading)
+        return _node(plan.plan(), reading)
+    if kind == "CTERelationRef":
+        return reading.shared[plan.cteId()]
+    if (kind == "Repartition" and not plan.shuffle()) or (kind == "Sort" and not getattr(plan, "global")()):
+        kind = {"Repartition": "Coalesce", "Sort": "SortWithinPartitions"}[kind]
+    children = [_node(each, reading) for each in each_of(plan.children())]
+    inside = [_node(each, reading) for each in each_of(plan.subqueries())]
+    children += [Node("a subquery", (each,)) for each in inside if any(each.leaves())]
+    if children:
+        return Node(kind, tuple(children))
+    return _leaf(plan, kind, reading)
+
+
+def _leaf(plan: Any, kind: str, reading: _Reading) -> Node:
+    if kind in (STREAM, "DataSourceV2Relation"):
+        options = plan.extraOptions() if kind == STREAM else plan.options()
+        told = {str(each.getKey()): str(each.getValue()) for each in options.entrySet().toArray()}
+        if reading.is_streaming and not plan.isStreaming():
+            return Node(kind)  # a static side
+        if plan.table().name().lower() == FORMAT:
+            source = source_options(told, streaming=plan.isStreaming())
+            return Node(kind, load=f"{plan.table()}", topics=topics_of(told), source=source)
+        return Node(kind, load=f"{plan.table()}" if plan.isStreaming() else "", topics=topics_of(told))
+    if kind == "LogicalRDD" and reading.batches and plan.rdd().id() in reading.batches:
+        return reading.batches[plan.rdd().id()]
+    return Node(kind, load=f"{kind} {plan.hashCode()}" if plan.isStreaming() else "")
+
+
+def each_of(found: Any) -> Iterator[Any]:
+    """The elements of a collection of Scala's."""
+    elements = found.iterator()
+    while elements.hasNext():
+        yield elements.next()
+
+
+def pairs_of(found: Any) -> Iterator[tuple[str, str]]:
+    """The entries of a map of Scala's."""
+    return ((str(each._1()), str(each._2())) for each in each_of(found))  # noqa: SLF001  # Scala's name
+
+
+def field_of(of: Any, name: str) -> Any:
+    """A private field of a JVM object.
+
+    Raises:
+        AttributeError: it has none of that name: this release of Spark is another.
+    """
+    kind = of.getClass()
+    while kind is not None:
+        for each in kind.getDeclaredFields():
+            if each.getName() == name:
+                each.setAccessible(True)
+                return each.get(of)
+        kind = kind.getSuperclass()
+    raise AttributeError(f"{of.getClass().getName()} has no field {name}: this version of Spark is not supported")
+
+
+def refuse_made_up(frame: Any) -> None:
+    """Check that column `source` says where a row was read, as far as the plan shows.
+
+    Raises:
+        UnsuitablePlan: it is made of other columns or of constants.
+    """
+    analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    number = next(each.exprId().id() for each in each_of(analyzed.output()) if each.name().lower() == "source")
+    origin = _origin_of_column(analyzed, number)
+    if origin not in ("", "source"):
+        raise UnsuitablePlan(
+            f"sink: column source does not say where a row was read: it is {origin}. Rows would be taken for others, "
+            "and lost. Use that of option includeSource, or make it from the columns topic, partition and offset "
+            "before they change"
+        )
+
+
+def _origin_of_column(node: Any, number: int) -> str:
+    """Which column of the source a column of a plan is; "" if an operator hides that."""
+    kind, below = node.getClass().getSimpleName(), list(each_of(node.children()))
+    names = [(int(each.exprId().id()), str(each.name())) for each in each_of(node.output())]
+    if not below:
+        return dict(names).get(number, "")
+    if kind == "Project":
+        for each in each_of(node.projectList()):
+            if each.exprId().id() == number and each.getClass().getSimpleName() == "Alias":
+                return _origin(each.child(), below[0])
+    if kind == "Union":
+        index = [each for each, _ in names].index(number)
+        outputs = [list(each_of(child.output()))[index].exprId().id() for child in below]
+        found = {_origin_of_column(*each) for each in zip(below, outputs, strict=True)}
+        return found.pop() if len(found) == 1 else next((each for each in found if each not in ("", "source")), "")
+    for child in below:
+        if any(each.exprId().id() == number for each in each_of(child.output())):
+            return _origin_of_column(child, number)
+    return ""
+
+
+def _origin(expression: Any, below: Any) -> str:
+    """Which column of the source an expression is, "source" if it is a struct of what that has; "" if it is hidden."""
+    kind = expression.getClass().getSimpleName()
+    if kind == "AttributeReference":
+        return _origin_of_column(below, expression.exprId().id())
+    if kind == "Literal":
+        return "a constant"
+    if kind != "CreateNamedStruct":
+        return ""
+    parts = list(each_of(expression.children()))
+    for name, part in zip(map(str, parts[::2]), parts[1::2], strict=True):
+        origin = _origin(part, below)
+        is_right = origin in ("", name) or (name == "topic" and origin == "a constant")
+        if name in ("topic", "partition", "offset") and not is_right:
+            return f"a struct whose field {name} is {origin if origin == 'a constant' else f'column {origin}'}"
+    return "source"
