@@ -372,6 +372,11 @@ def test_rows_below_those_of_an_earlier_batch_of_the_same_run_are_refused(
     assert output() == once(rows[:10])
 
 
+def test_a_row_that_is_refused_names_its_topic_and_partition(given: dict[str, Any]) -> None:
+    with pytest.raises(DeliveryError, match=r"topic 'output', partition 7: .*Unknown partition"):
+        deliver([Row("output", b"", partition=7, source=Source("input", 0, 0))], **given)
+
+
 def test_a_plan_changes_only_behind_batches_that_the_checkpoint_knows(
     rows: "list[Row]", given: dict[str, Any], output: Output
 ) -> None:

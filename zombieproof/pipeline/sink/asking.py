@@ -19,18 +19,18 @@ ANY_PARTITION = -1
 
 
 class RowsNotAcknowledged(Exception):
-    """Some rows were refused; `error` is the first of what the client says."""
+    """Some rows were refused: what the client says first, and of which topic and partition ("": it does not say)."""
 
-    def __init__(self, error: Any) -> None:
-        self.error = error
-        super().__init__(str(error))
+    def __init__(self, error: Any, where: str = "") -> None:
+        self.error, self.where = error, where
+        super().__init__(f"{where}{error}")
 
 
 class Asking:
     """A producer and a consumer of one delivery; neither joins a group."""
 
     def __init__(self, settings: Settings, group: str, transactional_id: str) -> None:
-        self._refused: list[Any] = []
+        self._refused: list[tuple[Any, str]] = []
         told = {"delivery.report.only.error": True, "on_delivery": self._told, **settings}
         self._producer: Any = producer_for(told, transactional_id)
         self._is_connected = False
@@ -73,7 +73,7 @@ class Asking:
                 break
         waiting = self._served(self._producer.flush, max(0.0, until - time.monotonic()))
         if self._refused:
-            raise RowsNotAcknowledged(self._refused[0])
+            raise RowsNotAcknowledged(*self._refused[0])
         if waiting:
             raise RowsNotAcknowledged(timed_out(f"{waiting} rows are on their way"))
 
@@ -91,7 +91,7 @@ class Asking:
                     raise RowsNotAcknowledged(timed_out("the queue of the client stays full")) from None
                 self._served(self._producer.poll, 0.05)
             except client.KafkaException as refused:
-                raise RowsNotAcknowledged(refused.args[0]) from None
+                raise RowsNotAcknowledged(refused.args[0], _place(topic, place)) from None
             else:
                 return
 
@@ -111,9 +111,9 @@ class Asking:
                 raise client.KafkaException(*fatal.args) from None
             return 1
 
-    def _told(self, error: Any, _: Any) -> None:
+    def _told(self, error: Any, message: Any) -> None:
         if error is not None:
-            self._refused.append(error)
+            self._refused.append((error, _place(message.topic(), message.partition())))
 
     def send_offsets(self, positions: Mapping[Place, tuple[int, str]], within_s: float) -> None:
         """Positions, each with its metadata, into the transaction."""
@@ -136,6 +136,10 @@ class Asking:
             self._producer.purge()
         self._producer = None  # it holds `_told`, and so this object: without this neither would go
         self._consumer.close()
+
+
+def _place(topic: str | None, partition: int | None) -> str:
+    return f"topic {topic!r}, partition {'any' if partition in (None, ANY_PARTITION) else partition}: "
 
 
 def _forget_frames(error: BaseException) -> None:

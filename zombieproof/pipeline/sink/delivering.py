@@ -189,7 +189,7 @@ class Delivering:
         except client.KafkaException as error:
             self._hear(error.args[0], reply_of(error.args[0]))
         except RowsNotAcknowledged as refused:
-            self._hear(refused.error, reply_of_row(refused.error))
+            self._hear(refused.error, reply_of_row(refused.error), refused.where)
         except (NoIdentity, ProgressUnusable) as strange:
             self._said = str(strange)
             answered(self._delivery, Reply.FATAL, self._notes)
@@ -232,9 +232,9 @@ class Delivering:
     def _within_s(self) -> float:
         return max(0.1, min(CALL_S, self._until - time.monotonic()))
 
-    def _hear(self, error: Any, reply: Reply) -> None:
+    def _hear(self, error: Any, reply: Reply, where: str = "") -> None:
         """What the client says is a reply; one that may be asked again is not behind the deadline."""
-        self._said = f"{error}. {TOO_LARGE}" if error.name() == "MSG_SIZE_TOO_LARGE" else str(error)
+        self._said = f"{where}{error}. {TOO_LARGE}" if error.name() == "MSG_SIZE_TOO_LARGE" else f"{where}{error}"
         if reply == Reply.UNKNOWN and time.monotonic() >= self._until:
             reply = Reply.GIVEN_UP
         elif reply == Reply.UNKNOWN:
