@@ -35,6 +35,7 @@ GENERATED = {
     "docs/nightly.md": "make check-nightly",
     "docs/engine-speed.md": "python benchmarks/engine.py --large --earlier DIR --write docs/engine-speed.md",
     "docs/engine-workers.md": "python -m benchmarks.engine_workers --large --write docs/engine-workers.md",
+    "docs/audit-spark.md": "python benchmarks/audit_spark.py --write docs/audit-spark.md",
     "docs/pipeline-speed.md": "python benchmarks/pipeline.py --write docs/pipeline-speed.md",
     "docs/proposal-2014-stories.md": "make proposal",
     "docs/reductions.md": "make reductions",

@@ -40,6 +40,14 @@ def test_segments_are_screened(run: Any, recordings: Path, monkeypatch: pytest.M
     assert [log.topic_partition for log in cleared] == [("t", 0), ("t", 1)]
 
 
+def test_large_logs_name_what_screens_them_faster(run: Any, recordings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs, says = recordings / "01-commit" / "segments", "--processes N takes several, --spark MASTER a cluster"
+    assert says not in run("audit", logs).err
+    monkeypatch.setattr(audit, "LARGE", 1)
+    assert says in run("audit", logs).err
+    assert says not in run("audit", logs, "--processes", "2").err
+
+
 def test_gaps_are_accepted_and_topics_left_out_as_replay_does(run: Any, recordings: Path) -> None:
     half = recordings / "09-offline-partition-lost-commit" / "segments" / "broker-1"
     assert run("audit", half).code == 3

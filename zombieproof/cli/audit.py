@@ -44,6 +44,9 @@ Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
   far as it could be judged, 130 interrupted (what was judged so far is said).
 """
 
+LARGE = 10_000_000_000
+"""Bytes of logs from which several processes, or Spark, save more than their start takes (docs/audit-spark.md)."""
+
 
 @click.command("audit", help=HELP)
 @click.argument("paths", metavar="PATH...", nargs=-1, type=PATH, required=True, help="files and folders")
@@ -87,6 +90,14 @@ def audit_command(
     if story is not None:
         raise WrongUsage(f"{story} is a trace of this program, not a recorded log: zombieproof replay {story}")
 
+    size = sum(each.stat().st_size for path in paths for each in _segments(path))
+    if size > LARGE and processes == 1 and not spark:
+        click.echo(
+            f"{size / 1e9:,.0f} GB of logs are screened in one process: --processes N takes several, --spark MASTER a "
+            "cluster",
+            err=True,
+        )
+
     def examine(watch: Watch) -> Examined:
         with _runner(processes, spark) as run:
             from zombieproof.screening.taking import LogScreen  # noqa: PLC0415  # loads the compiler
@@ -94,6 +105,11 @@ def audit_command(
             return examined(paths, None, asked, LogScreen(run), watch)
 
     return judge_and_tell(Screen(), asked, examine)
+
+
+def _segments(path: Path) -> Iterator[Path]:
+    """The segments that a path names."""
+    return (each for each in (path.rglob("*.log") if path.is_dir() else (path,)) if each.is_file())
 
 
 @contextmanager
