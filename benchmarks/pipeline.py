@@ -98,7 +98,8 @@ def drop_topic(address: str, name: str) -> None:
     """Delete a topic, so that outputs do not fill the memory or the disk."""
     from confluent_kafka.admin import AdminClient  # noqa: PLC0415  # an extra
 
-    AdminClient({"bootstrap.servers": address}).delete_topics([name])[name].result(WAIT_S)
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.delete_topics([name])[name].result(WAIT_S)
 
 
 def fill(address: str, topic: str, rows: int) -> None:
