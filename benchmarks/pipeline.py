@@ -316,9 +316,9 @@ machine.
 """
 
 
-def page(found: dict[str, dict[str, Result]], rounds: int, machine: str) -> str:
+def page(found: dict[str, dict[str, Result]], machine: str) -> str:
     """The results as a page."""
-    parts = [HEAD.format(bytes=BYTES), f"{rounds} rounds, medians. {machine}.\n"]
+    parts = [HEAD.format(bytes=BYTES), f"Medians. {machine}.\n"]
     for title, results in found.items():
         parts.append(f"\n## {title}\n\n{table(TITLES, _rows(results))}")
     return "".join(parts)
@@ -396,14 +396,14 @@ def main() -> None:
             folder = Path(name) / str(number)
             folder.mkdir()
             try:
-                found[f"{subject.name}, {rows:,} rows"] = measure(subject, spark, pairs, rows, rounds, folder)
+                found[f"{subject.name}, {rows:,} rows, {rounds} rounds"] = measure(subject, spark, pairs, rows, rounds, folder)
             except NotHere as why:
                 print(f"{subject.name}: not run: {why}")
         spark.stop()
     for broker, results in found.items():
         print(f"\n{broker}\n{table(TITLES, _rows(results))}")
     if asked.write is not None:
-        print(f"written: {write_page(asked.write, page(found, rounds, machine))}")
+        print(f"written: {write_page(asked.write, page(found, machine))}")
 
 
 if __name__ == "__main__":
