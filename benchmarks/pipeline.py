@@ -396,7 +396,8 @@ def main() -> None:
             folder = Path(name) / str(number)
             folder.mkdir()
             try:
-                found[f"{subject.name}, {rows:,} rows, {rounds} rounds"] = measure(subject, spark, pairs, rows, rounds, folder)
+                results = measure(subject, spark, pairs, rows, rounds, folder)
+                found[f"{subject.name}, {rows:,} rows, {rounds} rounds"] = results
             except NotHere as why:
                 print(f"{subject.name}: not run: {why}")
         spark.stop()
