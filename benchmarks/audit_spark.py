@@ -62,8 +62,8 @@ def main() -> None:
     asked = parser.parse_args()
     rows, sizes, found = [], {}, {}
     with tempfile.TemporaryDirectory() as name:
-        seconds_of_warming = [seconds(_logs(Path(name) / "warm", 1, 1000), options) for options in WAYS.values()]
-        print(f"warm after {sum(seconds_of_warming):.0f} s", flush=True)
+        warm = _logs(Path(name) / "warm", 1, 1000)
+        print(f"warm after {sum(seconds(warm, options) for options in WAYS.values()):.0f} s", flush=True)
         for million in asked.events:
             folder = _logs(Path(name) / str(million), million, audit_logs.EVENTS)
             sizes[million] = sum(each.stat().st_size for each in folder.rglob("*.log"))

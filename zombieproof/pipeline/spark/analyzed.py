@@ -79,12 +79,12 @@ class _Reading:
     """How a plan is read.
 
     Attributes:
-        batches: the plan before the rows of a micro-batch, by the number of their RDD.
+        before: the plan before the rows of a micro-batch, by the number of their RDD.
         is_streaming: whether the plan is; then leaves that are not are static.
         shared: common table expressions by their ids.
     """
 
-    batches: Mapping[int, Node]
+    before: Mapping[int, Node]
     is_streaming: bool
     shared: dict[int, Node] = field(default_factory=dict)
 
@@ -123,8 +123,8 @@ def _leaf(plan: Any, kind: str, reading: _Reading) -> Node:
             source = source_options(told, streaming=plan.isStreaming())
             return Node(kind, load=f"{plan.table()}", topics=topics_of(told), source=source)
         return Node(kind, load=f"{plan.table()}" if plan.isStreaming() else "", topics=topics_of(told))
-    if kind == "LogicalRDD" and reading.batches and plan.rdd().id() in reading.batches:
-        return reading.batches[plan.rdd().id()]
+    if kind == "LogicalRDD" and reading.before and plan.rdd().id() in reading.before:
+        return reading.before[plan.rdd().id()]
     return Node(kind, load=f"{kind} {plan.hashCode()}" if plan.isStreaming() else "")
 
 
