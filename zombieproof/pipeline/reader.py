@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from zombieproof.model.spark_sink.vocabulary import ReaderEvent, ReaderState, Reply
 from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline import garbage
 from zombieproof.pipeline.kafka import DENIED, LOGGER, ConnectionErrors, Settings, client, consumer_for
 from zombieproof.pipeline.progress_topic import TOPIC, Committed, Progress, unsigned
 from zombieproof.pipeline.sink.errors import REMADE
@@ -480,8 +481,8 @@ def read(
     deadline_s: float = RETRIES.total_s,
     losses: Losses | None = None,
     retries: Retries = RETRIES,
-) -> Iterator[Any]:
-    """The committed records of [first, past) of one partition, as messages of the client, in order.
+) -> Iterator[list[Any]]:
+    """The committed records of [first, past) of one partition, as messages of the client, in order, some at a time.
 
     The client connects again by itself, so brokers may be away as long as `deadline_s` without an error.
 
@@ -506,10 +507,19 @@ def read(
                     "below the last stable offset, and a broker that answers: look at both, raise "
                     "kafkaConsumer.pollTimeoutMs for longer outages, and run the batch again"
                 )
-            for message in consumer.consume(min(BATCH, past - at), WAIT_S):
+            with garbage.paused():
+                messages = consumer.consume(min(BATCH, past - at), WAIT_S)
+            are_records = all(message.error() is None for message in messages)
+            if messages and are_records and (newest := messages[-1].offset()) < past:
+                yield messages  # the usual case, all at once
+                until = time.monotonic() + deadline_s
+                if newest == past - 1:
+                    return
+                continue
+            for message in messages:
                 error = message.error()
                 if error is None and message.offset() < past:
-                    yield message
+                    yield [message]
                     until = time.monotonic() + deadline_s
                 elif error is not None and error.name() in ("_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE"):
                     floor = _past_the_deleted(

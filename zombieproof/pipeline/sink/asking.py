@@ -67,9 +67,19 @@ class Asking:
             RowsNotAcknowledged: one is not.
         """
         self._producer.begin_transaction()
-        for row in itertools.chain(records, rows):
-            self._send(row, until)
-            if self._refused:
+        produce, refused = self._producer.produce, self._refused
+        for row in itertools.chain(records, rows):  # written out, because each call counts in a million rows
+            topic, value, key, partition, headers, timestamp_ms, _ = row
+            try:
+                if headers or timestamp_ms is not None:
+                    self._send(row, until)
+                elif partition is None:
+                    produce(topic, value, key)
+                else:
+                    produce(topic, value, key, partition)
+            except (BufferError, client.KafkaException):
+                self._send(row, until)
+            if refused:
                 break
         waiting = self._served(self._producer.flush, max(0.0, until - time.monotonic()))
         if self._refused:

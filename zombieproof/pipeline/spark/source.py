@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -66,7 +67,7 @@ ARROW_SOURCE: Final = pa.field(
     pa.struct([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("task", pa.int64())]),
 )
 ROWS: Final = 10_000
-"""So many rows are handed to Spark at once."""
+"""So many rows, or somewhat more, are handed to Spark at once."""
 NO_TIMESTAMP: Final = -1
 REPROCESS: Final = "@reprocess"
 """In the offsets of a checkpoint, the key whose value is the name of `reprocess`. No topic has an @ in its name."""
@@ -190,7 +191,7 @@ def rows_of(options: SourceOptions, given: Range) -> Iterator[pa.RecordBatch]:
     garbage.spared()
     waiting: list[Any] = []
     losses = Losses(fail=options.fail_on_data_loss)
-    for message in read(
+    for messages in read(
         options.settings,
         group_of(options),
         place,
@@ -200,8 +201,8 @@ def rows_of(options: SourceOptions, given: Range) -> Iterator[pa.RecordBatch]:
         losses,
         options.retries,
     ):
-        waiting.append(message)
-        if len(waiting) == ROWS:
+        waiting += messages
+        if len(waiting) >= ROWS:
             yield _batch(options, place, task, waiting)
             waiting = []
     if waiting:
@@ -211,6 +212,12 @@ def rows_of(options: SourceOptions, given: Range) -> Iterator[pa.RecordBatch]:
 def _batch(options: SourceOptions, place: Place, task: int, messages: list[Any]) -> pa.RecordBatch:
     with garbage.paused():
         return _columns(options, place, task, messages)
+
+
+def _microseconds(stamps: Any) -> Any:
+    """Kafka's timestamps as Spark has them; null where there is none."""
+    there = pc.if_else(pc.equal(stamps, NO_TIMESTAMP), pa.scalar(None, pa.int64()), stamps)
+    return pc.multiply(there, 1000).cast(pa.timestamp("us", tz="UTC"))
 
 
 def _columns(options: SourceOptions, place: Place, task: int, messages: list[Any]) -> pa.RecordBatch:
@@ -224,7 +231,7 @@ def _columns(options: SourceOptions, place: Place, task: int, messages: list[Any
         pa.repeat(pa.scalar(topic, pa.string()), count),
         pa.repeat(pa.scalar(partition, pa.int32()), count),
         offsets,
-        pa.array([at * 1000 if at != NO_TIMESTAMP else None for _, at in stamps], pa.timestamp("us", tz="UTC")),
+        _microseconds(pa.array([at for _, at in stamps], pa.int64())),
         # librdkafka counts from 1 (0: there is none), Kafka from 0 (-1: there is none).
         pa.array([kind - 1 for kind, _ in stamps], pa.int32()),
     ]

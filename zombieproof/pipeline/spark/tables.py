@@ -1,13 +1,14 @@
 """Rows of a plan as tables of Arrow's, and as what a delivery is given."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, overload
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from zombieproof.pipeline import garbage
-from zombieproof.pipeline.sink.rows import IllegalRows, LocatedRows, Place, Row, Source
+from zombieproof.pipeline.sink.rows import IllegalRows, LocatedRows, Place, Row
 from zombieproof.pipeline.spark.options import By, Mode, SinkOptions
 
 AT_ONCE: Final = 10_000
@@ -233,20 +234,20 @@ class TableRows(LocatedRows):
 
 
 def _rows_of(batch: pa.RecordBatch, options: SinkOptions) -> list[Row]:
-    count = batch.num_rows
     there = set(batch.schema.names)
 
-    def column(name: str) -> list[Any]:
-        return list(batch.column(name).to_pylist()) if name in there else [None] * count
+    def column(name: str) -> Iterable[Any]:
+        return batch.column(name).to_pylist() if name in there else itertools.repeat(None)
 
-    topics = [options.topic] * count if options.topic else column("topic")
-    headers = [tuple((each["key"], each["value"]) for each in told) if told else () for told in column("headers")]
-    sources: list[Source | None] = [None] * count
-    if "source" in there:
-        flat = batch.column("source")
-        sources = list(map(Source, *(flat.field(index).to_pylist() for index in range(3))))
+    topics = itertools.repeat(options.topic) if options.topic else column("topic")
+    headers = (
+        [tuple((each["key"], each["value"]) for each in told) if told else () for told in column("headers")]
+        if "headers" in there
+        else itertools.repeat(())
+    )
+    sources = itertools.repeat(None)  # `TableRows.spans` knows better
     columns = (topics, column("value"), column("key"), column("partition"), headers, column("timestamp"), sources)
-    return list(map(Row, *columns))
+    return list(map(Row._make, zip(*columns, strict=False)))
 
 
 def tasks_of(table: pa.Table) -> set[int]:
