@@ -38,6 +38,7 @@ SMALL = {
     "spark_refused_plans": {"checks_plan": 0, "records": 1},
     "spark_branches": {"second_drivers": 0, "lost": 0, "lost_checkpoints": 0, "crashes": 0},
     "spark_any_plan": {"records": 2, "second_drivers": 0, "lost": 0, "old_checkpoints": 0},
+    "spark_older_checkpoint": {"records": 2, "second_drivers": 0, "lost": 0},
     "spark_two_queries": {"records": 1, "crashes": 0, "lost": 0, "timeouts": 0, "lost_checkpoints": 0},
     "spark_two_writes": {"records": 1, "batch_records": 1, "second_drivers": 0, "timeouts": 0},
     "spark_expired_positions": {"partitions": 1, "records": 1, "batch_records": 1, "second_drivers": 0},

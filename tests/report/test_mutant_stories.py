@@ -576,6 +576,11 @@ WHY = {
             "although load1@0, load1@1 and load1@2 are in the output"
         ),
     },
+    "spark_older_checkpoint": {
+        "leave_out_batches_without_rows": (
+            "driver A commits the transaction of the query with p0@1, although p0@1 is in the output"
+        ),
+    },
     "spark_two_queries": {
         "take_any_position_for_its_own": (
             "driver B writes batch 1 into the commit log, although query1@0 is not in the output"

@@ -99,6 +99,7 @@ MODELS: Final[Mapping[str, Mapping[str, str]]] = {
         "spark_refused_plans": "spark_sink.scenarios",
         "spark_branches": "spark_sink.scenarios",
         "spark_any_plan": "spark_sink.scenarios",
+        "spark_older_checkpoint": "spark_sink.scenarios",
         "spark_two_queries": "spark_sink.scenarios",
         "spark_two_writes": "spark_sink.scenarios",
         "spark_expired_positions": "spark_sink.scenarios",

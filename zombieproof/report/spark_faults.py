@@ -79,6 +79,12 @@ SPARK_FAULTS: Final = (
         _OLD_CHECKPOINT,
     ),
     SparkFault(
+        "the same: its next batch has no rows, so that a number would be passed over",
+        "spark_older_checkpoint",
+        "leave_out_batches_without_rows",
+        (Outcome("refused", "spark_older_checkpoint"), Outcome("exact by *source*", "spark_branches")),
+    ),
+    SparkFault(
         "a stateful plan: rows of an earlier micro-batch",
         "spark_refused_plans",
         "rows_of_an_earlier_batch",

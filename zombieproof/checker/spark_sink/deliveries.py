@@ -92,7 +92,7 @@ def look_up(state: State, setup: Setup, work: Work) -> int:
     if setup.compares_numbers == 0 and batch > work.batch:
         batch = int(work.batch)
         has_same_rows = True
-    # Every batch of the model has rows, so that the one of the same number finds that it has others.
+    # The sink also compares runs (`is_known`), because a function of foreachBatch may leave batches out.
     return steps.find_by_identity(int(work.query), int(work.batch), query, batch, bool(has_same_rows), True)
 
 

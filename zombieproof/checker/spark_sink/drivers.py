@@ -175,7 +175,10 @@ def all_done(state: State, setup: Setup, trail: Notes, d: int) -> bool:
 
 
 def _deliver(state: State, setup: Setup, trail: Notes, driver: Driver, sink: int) -> None:
-    """Begin a delivery in the driver: of all rows of its batch, or of those of one of two writes."""
+    """Begin a delivery in the driver: of all rows of its batch, or of those of one of two writes.
+
+    Where positions tell what is written, a batch without rows has nothing to deliver.
+    """
     work = driver.work
     deliveries.assign(work, int(driver.query), int(driver.batch), driver.range)
     work.sink = sink
@@ -186,6 +189,10 @@ def _deliver(state: State, setup: Setup, trail: Notes, driver: Driver, sink: int
         task = sink
         deliveries.keep_partition(work, sink)
     deliveries.hold(setup, work, deliveries.rows_of(setup, int(task), driver.range))
+    has_to_be_compared = setup.key in (Key.BATCH, Key.QUERY_AND_BATCH) and setup.delivers_empty == 1
+    if work.rows == 0 and not has_to_be_compared:
+        driver.phase = int(Phase.RETURNED)
+        return
     deliveries.begin(state, setup, trail, work, int(Purpose.DELIVER))
 
 
@@ -268,7 +275,7 @@ def _abort(state: State, setup: Setup, trail: Notes, driver: Driver, d: int) -> 
     if setup.sink == Sink.TWO_PHASE and setup.trusts_abort == 1:
         driver.phase = int(Phase.ABORTING)
         driver.ended = 0
-    elif claims.sink_of(setup, d) == Sink.BATCH and setup.reads != Reads.WRITES:
+    elif claims.sink_of(setup, d) == Sink.BATCH and setup.reads != Reads.WRITES and driver.work.rows > 0:
         driver.phase = int(Phase.ABORTING)
         driver.work.delivery.state = int(DeliveryState.NEW)
         deliveries.begin(state, setup, trail, driver.work, int(Purpose.RESOLVE))

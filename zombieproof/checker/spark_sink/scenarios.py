@@ -349,6 +349,36 @@ SPARK_ANY_PLAN = _scenario(
     ),
 )
 
+SPARK_OLDER_CHECKPOINT = _scenario(
+    "spark_older_checkpoint",
+    "A plan keeps a row for later, so that a batch may have no rows, and the driver commits query and number of every "
+    "batch, also of one without rows. Drivers crash, a second one starts, answers are lost, and an older copy replaces "
+    "the checkpoint: no number is passed over, so that batches of another size than before are refused.",
+    _bounds(
+        Sink.BATCH,
+        Key.QUERY_AND_BATCH,
+        begins_at_group=0,
+        holds_back=1,
+        partitions=1,
+        records=3,
+        batch_records=3,
+        crashes=1,
+        second_drivers=1,
+        lost=1,
+        old_checkpoints=1,
+    ),
+    (
+        _DELIVERED,
+        _FOUND,
+        _FENCED,
+        "a_delivery_is_refused",
+        "a_batch_is_written_that_an_older_checkpoint_repeats",
+    ),
+    always=(_TWICE, _LOST, "no_machine_leaves_its_table"),
+    distinct=182_341,
+    mutants=(Mutant("leave_out_batches_without_rows", _TWICE, 22, bounds={"delivers_empty": 0}),),
+)
+
 SPARK_TWO_QUERIES = _scenario(
     "spark_two_queries",
     "Two queries in one group read the same partition and write to different outputs. The group belongs to the first "

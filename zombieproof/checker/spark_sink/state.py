@@ -280,8 +280,9 @@ class Setup:
     the plan keeps the first row of each partition until it has the last one. `checks_plan` 0 starts with any plan,
     `checks_group` 0 in a group that another write uses. `compares_writes` 0 takes the position of any write for its
     own. `compares_rows` 0 takes a batch for written if the newest one has its number, `compares_numbers` 0 if it has a
-    greater number. `compares_topics` 0 takes a topic for the same if it has the same name. `keeps_progress` 0 has no
-    progress topic, so that positions are there as long as the group has them.
+    greater number. `delivers_empty` 0 delivers no batch that has no rows. `compares_topics` 0 takes a topic for the
+    same if it has the same name. `keeps_progress` 0 has no progress topic, so that positions are there as long as the
+    group has them.
 
     `modes` are those of the drivers (`Modes`). `claims` 0 never claims; `claims_under_holder` 0 claims under its own
     transactional id, `shares_first_claim` 0 does so where there is no claim yet; `fences_tasks` 0 does not take the ids
@@ -302,6 +303,7 @@ class Setup:
     compares_writes: int = 1
     compares_rows: int = 1
     compares_numbers: int = 1
+    delivers_empty: int = 1
     compares_topics: int = 1
     keeps_progress: int = 1
     modes: int = int(Modes.ONE)

@@ -58,7 +58,8 @@ class _Sink:
         counts = total(each.counts for each in messages if each is not None)
         if self._options.mode == Mode.BATCH:
             rows = rows_handed(messages, self._options)
-            if rows:
+            # By batch one without rows counts too: else the next one could not tell whether a number is missing.
+            if rows or self._options.by == By.BATCH:
                 counts = counts_of([deliver(rows, **self._told(messages, batch))])
             remove(messages)
         if query := next((each.query for each in messages if each is not None), ""):
