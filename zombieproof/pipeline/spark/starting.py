@@ -110,6 +110,13 @@ class _Running:
     progress_topics: set[str] = field(default_factory=set)
     source_ids: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
+    def ids_for(self, options: SinkOptions) -> Mapping[str, str]:
+        """Return `_source_ids`, which are asked of the brokers once for each address."""
+        address = options.settings.get("bootstrap.servers", "")
+        if address not in self.source_ids:
+            self.source_ids[address] = _source_ids(options, self.plan)
+        return self.source_ids[address]
+
 
 _running: dict[str, _Running] = {}
 """By run of a query, while its function runs."""
@@ -219,16 +226,54 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
         UnsuitablePlan: rows would be lost or duplicated.
         TakenGroup: another write has committed positions under the group.
     """
-    frame = writer._df  # noqa: SLF001  # PySpark has no public name for it
-    extra = _options_of(writer)
+    frame, extra = writer._df, _options_of(writer)  # noqa: SLF001  # PySpark has no public name for it
     session = frame.sparkSession
     options = sink_options(extra, streaming=streaming)
-    if streaming and str(field_of(writer._jwrite, "outputMode")) == "Update":  # noqa: SLF001  # nothing else knows it
+    if streaming:
+        _refuse_update(writer)
+    _refuse_columns(frame, options)
+    plan = plan_of(frame, {each.rows: each.plan for each in _running.values()})
+    refuse_plan(plan, options)
+    _refuse_other_reprocess(plan, extra)
+    running, name = _function_of(session, plan, streaming=streaming), name_of(frame, options.topic)
+    if running is not None:
+        _check_in_function(options, plan, running)
+    checkpoint = _Checkpoint() if running is None else running.checkpoint
+    source_ids: Mapping[str, str] = {}
+    if options.by == By.SOURCE:
+        source_ids = (running or _Running(plan)).ids_for(options)
+    if streaming:
+        checkpoint = _checkpoint_of(session, extra)
+        _check_start(frame, options, plan, checkpoint)
+        _refuse_taken_group(options, options.name or name, checkpoint.query, plan, source_ids)
+    writer_id = uuid.uuid4().hex if streaming else run_of(session)
+    progress_id = checkpoint.progress_ids.get(options.progress_topic, "")
+    writer.option(CHECKED, name)
+    writer.option(REPORT_TO, REPORTS.address(writer_id) if writer_id else "")
+    writer.option(STARTED, json.dumps(Started(writer_id, checkpoint.newest, progress_id, dict(source_ids))))
+    return _descriptions(plan), description_of_sink(options, name), writer_id
+
+
+def _refuse_update(writer: Any) -> None:
+    """Check the output mode of a streaming query.
+
+    Raises:
+        UnsuitablePlan: it is update.
+    """
+    if str(field_of(writer._jwrite, "outputMode")) == "Update":  # noqa: SLF001  # nothing else knows it
         raise UnsuitablePlan(
             "sink: outputMode is update, which Spark offers to no sink in Python. Use append, for which an aggregation "
             "needs a watermark, or complete, which writes all rows of the result in each micro-batch; or write updated "
             "rows in foreachBatch, by exactly_once with exactlyOnceBy=batch"
         )
+
+
+def _refuse_columns(frame: Any, options: SinkOptions) -> None:
+    """Check that the columns are those of a sink.
+
+    Raises:
+        IllegalRows: they are not.
+    """
     names = Counter(field.name.lower() for field in frame.schema.fields)
     if double := sorted(name for name, count in names.items() if count > 1):
         raise IllegalRows(
@@ -236,56 +281,59 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
             "others, for example after a join"
         )
     refuse_schema({field.name: field.dataType.simpleString() for field in frame.schema.fields}, options)
-    plan = plan_of(frame, {each.rows: each.plan for each in _running.values()})
-    refuse_plan(plan, options)
-    run, checkpoint = run_of(session), _Checkpoint()
-    for number, each in _running.items():
-        if _has(plan, each.plan) and (number, threading.get_ident()) != (run, each.thread):
-            raise IllegalOption(
-                "exactly_once: this is another thread than that of the function of foreachBatch, and does not know the "
-                "micro-batch; call it in that thread, one write after the other"
-            )
-    if run in _running:
-        checkpoint = _running[run].checkpoint
-        _check_in_function(options, plan, _running[run])
-    elif not streaming and query_of(session):
-        raise UnsuitablePlan(
-            "sink: the plan before foreachBatch is not known, nor is the checkpoint, so rows might be lost or written "
-            "twice. Call zombieproof.pipeline.register(spark) before writeStream.foreachBatch"
-        )
+
+
+def _refuse_other_reprocess(plan: Node, extra: Mapping[str, str]) -> None:
+    """Check that source and sink reprocess under the same name.
+
+    Raises:
+        IllegalOption: they do not.
+    """
     for leaf in plan.leaves():
         if leaf.source is not None and leaf.source.reprocess != extra.get("reprocess", "").strip():
             raise IllegalOption(
                 f"reprocess is {leaf.source.reprocess!r} of the source and {extra.get('reprocess', '')!r} of the sink, "
                 "which would look up the positions of another group; set the same for both"
             )
-    name = name_of(frame, options.topic)
-    writer.option(CHECKED, name)
-    writer_id = uuid.uuid4().hex if streaming else run
-    writer.option(REPORT_TO, REPORTS.address(writer_id) if writer_id else "")
-    source_ids: Mapping[str, str] = {}
+
+
+def _function_of(session: Any, plan: Node, *, streaming: bool) -> _Running | None:
+    """The query whose function of `foreachBatch` writes; None if there is no function.
+
+    Raises:
+        IllegalOption: it writes in a thread of its own.
+        UnsuitablePlan: the plan before it is not known.
+    """
+    run = run_of(session)
+    for number, each in _running.items():
+        if _has(plan, each.plan) and (number, threading.get_ident()) != (run, each.thread):
+            raise IllegalOption(
+                "exactly_once: this is another thread than that of the function of foreachBatch, and does not know the "
+                "micro-batch; call it in that thread, one write after the other"
+            )
+    if run not in _running and not streaming and query_of(session):
+        raise UnsuitablePlan(
+            "sink: the plan before foreachBatch is not known, nor is the checkpoint, so rows might be lost or written "
+            "twice. Call zombieproof.pipeline.register(spark) before writeStream.foreachBatch"
+        )
+    return _running.get(run)
+
+
+def _check_start(frame: Any, options: SinkOptions, plan: Node, checkpoint: _Checkpoint) -> None:
+    """Check groups and clusters of a streaming query before it starts.
+
+    Raises:
+        IllegalOption: source and sink do not look for positions in the same place, or rows might be skipped.
+        UnsuitablePlan: rows do not come from the source.
+    """
+    _refuse_changed_group(checkpoint, plan)
     if options.by == By.SOURCE:
-        before = _running.get(run) or _Running(plan)
-        address = options.settings.get("bootstrap.servers", "")
-        if address not in before.source_ids:
-            before.source_ids[address] = _source_ids(options, before.plan)
-        source_ids = before.source_ids[address]
-    if streaming:
-        if options.by == By.SOURCE and all(leaf.source is not None for leaf in plan.leaves()):
+        if all(leaf.source is not None for leaf in plan.leaves()):
             refuse_made_up(frame)
-        checkpoint = _checkpoint_of(session, extra)
-        query = checkpoint.query
-        _refuse_changed_group(checkpoint, plan)
-        if options.by == By.SOURCE:
-            _refuse_other_groups(options, plan)
-            _refuse_other_clusters(options, query, plan)
-        elif not query:
-            _look_at_sources(plan, is_refused=True)
-        _refuse_taken_group(options, options.name or name, query, plan, source_ids)
-    progress_id = checkpoint.progress_ids.get(options.progress_topic, "")
-    started = Started(writer_id, checkpoint.newest, progress_id, dict(source_ids))
-    writer.option(STARTED, json.dumps(started))
-    return _descriptions(plan), description_of_sink(options, name), writer_id
+        _refuse_other_groups(options, plan)
+        _refuse_other_clusters(options, checkpoint.query, plan)
+    elif not checkpoint.query:
+        _look_at_sources(plan, is_refused=True)
 
 
 def _check_in_function(options: SinkOptions, plan: Node, running: _Running) -> None:
