@@ -1,11 +1,13 @@
 """The pipeline beside Spark's own Kafka source and sink, which write at least once: the same brokers, one session.
 
-    python benchmarks/pipeline.py [--rows 500000 5000000] [--rounds 5] [--quick] [--only NAME ...] [--write FILE]
+    python benchmarks/pipeline.py [--rows 500000 5000000] [--rounds 5] [--defaults] [--quick] [--only NAME ...]
+                                  [--write FILE]
 
 Rows of 100 bytes in four partitions are copied from one topic into another, by ``Trigger.AvailableNow``: in
 micro-batches of 500,000 (rows a second), and in small ones (the median of how long one takes). CPU seconds and the most
 memory are those of driver, JVM and Python workers during a query, without the broker's. The pairs take turns in each
-round; the first round warms the JVM up, and is not counted.
+round; the first round warms the JVM up, and is not counted. The broker that keeps everything in memory copies at most
+1,000,000 rows.
 
 Needed: Java 17, the extra `spark`, and the jars of Spark's connector (``make spark-connector`` gets them; else
 ``--jars FOLDER``). Without them ours are measured alone.
@@ -21,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,13 @@ LARGE_ROWS = 500_000
 SMALL_BATCHES = 20
 SMALL_ROWS = 400
 WAIT_S = 120.0
+MEMORY = ours("memory")
+MOST_IN_MEMORY = 1_000_000
+ADVISED = {
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1),
+}
+"""Settings that docs/pipeline.md advises. They concern Python workers alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,8 @@ class Seen:
     batches: tuple[float, ...]
     rows: int
     cpu: float
-    memory: float
+    jvm: float
+    python: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +89,8 @@ class Result:
     rate: float
     cpu_us: float
     small_s: float
-    memory: float
+    jvm: float
+    python: float
 
 
 # ---------------------------------------------------------------- topics
@@ -152,7 +163,7 @@ def committed(address: str, topic: str) -> int:
 # ---------------------------------------------------------------- queries
 
 
-def session(folder: Path, jars: Path | None) -> Any:
+def session(folder: Path, jars: Path | None, more: Mapping[str, str]) -> Any:
     """A session as users have one: C2 on, two cores, 3 GB."""
     os.environ.update({"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable})
     from pyspark.sql import SparkSession  # noqa: PLC0415  # an extra, and after what it reads
@@ -169,6 +180,7 @@ def session(folder: Path, jars: Path | None) -> Any:
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.log.level": "OFF",
+        **more,
     }
     if jars is not None:
         settings["spark.jars"] = ",".join(map(str, sorted(jars.glob("*.jar"))))
@@ -204,10 +216,10 @@ def run(spark: Any, pair: Pair, broker: Standing, topics: tuple[str, str], most:
         .start()
     )
     query.awaitTermination()
-    used, memory = cpu_seconds(broker) - before, peak.end()
+    used, (jvm, python) = cpu_seconds(broker) - before, peak.end()
     told_of = [each for each in query.recentProgress if each["numInputRows"]]
     batches = tuple(each["durationMs"]["triggerExecution"] / 1000 for each in told_of)
-    return Seen(batches, sum(each["numInputRows"] for each in told_of), used, memory)
+    return Seen(batches, sum(each["numInputRows"] for each in told_of), used, jvm, python)
 
 
 def processes(broker: Standing) -> list[psutil.Process]:
@@ -217,28 +229,28 @@ def processes(broker: Standing) -> list[psutil.Process]:
 
 
 class Peak(threading.Thread):
-    """Looks ten times a second how much memory the processes have that are not shared (MiB), from now on."""
+    """Looks ten times a second how much memory JVM and Python processes have that is not shared (MiB), from now on."""
 
     def __init__(self, broker: Standing) -> None:
         super().__init__(daemon=True)
-        self._broker, self._is_over, self._most = broker, threading.Event(), 0.0
+        self._broker, self._is_over, self._most = broker, threading.Event(), [0.0, 0.0]
         self.start()
 
     def run(self) -> None:
         """Look."""
         while not self._is_over.wait(0.1):
-            total = 0.0
+            total = [0.0, 0.0]
             for process in processes(self._broker):
                 with contextlib.suppress(psutil.NoSuchProcess):
                     told = process.memory_info()
-                    total += (told.rss - told.shared) / (1 << 20)
-            self._most = max(self._most, total)
+                    total[process.name() != "java"] += (told.rss - told.shared) / (1 << 20)
+            self._most = list(map(max, self._most, total))
 
-    def end(self) -> float:
-        """Return the most."""
+    def end(self) -> tuple[float, float]:
+        """Return the most of the JVM and of all Python processes together."""
         self._is_over.set()
         self.join()
-        return self._most
+        return self._most[0], self._most[1]
 
 
 def cpu_seconds(broker: Standing) -> float:
@@ -282,7 +294,7 @@ def measure(
                     seen[pair.name][1].append(small)
                 print(
                     f"round {number}: {subject.name}: {pair.name}: {rows / sum(large.batches):,.0f} rows/s, "
-                    f"small {statistics.median(small.batches):.3f} s, {large.memory:,.0f} MiB",
+                    f"small {statistics.median(small.batches):.3f} s, {large.jvm:,.0f} + {large.python:,.0f} MiB",
                     flush=True,
                 )
     return {
@@ -290,7 +302,8 @@ def measure(
             statistics.median(rows / sum(each.batches) for each in large),
             statistics.median(each.cpu / rows * 1e6 for each in large),
             statistics.median(each for one in small for each in one.batches),
-            statistics.median(each.memory for each in large),
+            statistics.median(each.jvm for each in large),
+            statistics.median(each.python for each in large),
         )
         for name, (large, small) in seen.items()
     }
@@ -309,9 +322,8 @@ Rows of {bytes} bytes, copied from one topic into another on Spark, exactly once
 Spark's own Kafka source and sink, which write at least once: the same brokers, one session, in turns. What is measured,
 and how, says `python benchmarks/pipeline.py --help`. Aims at Kafka: 1.5 (mode batch) and 1.7 (mode partition) of the
 rate of Spark's own pair, the sink alone at 0.8 of Spark's own sink, and a small micro-batch at most 0.2 s longer than
-with our source and Spark's own sink. The session has Spark's defaults; with the setting that
-[pipeline.md](pipeline.md) advises small micro-batches are shorter. Driver, workers and broker share the cores of one
-machine.
+with our source and Spark's own sink. The session has the settings that [pipeline.md](pipeline.md) advises; they concern
+Python workers alone. Driver, workers and broker share the cores of one machine.
 
 """
 
@@ -330,7 +342,8 @@ TITLES = (
     "ratio:",
     "of Spark's own sink:",
     "CPU µs a row:",
-    "MiB at most:",
+    "JVM, MiB at most:",
+    "Python, MiB at most:",
     "small micro-batch, s:",
     "more than Spark's own, s:",
     "than Spark's own sink, s:",
@@ -346,7 +359,8 @@ def _rows(results: dict[str, Result]) -> list[tuple[str, ...]]:
             "" if base is None else f"{each.rate / base.rate:.2f}",
             "" if same_source is None or name == BUILT_IN.name else f"{each.rate / same_source.rate:.2f}",
             f"{each.cpu_us:,.1f}",
-            f"{each.memory:,.0f}",
+            f"{each.jvm:,.0f}",
+            f"{each.python:,.0f}",
             f"{each.small_s:.3f}",
             "" if base is None else f"{each.small_s - base.small_s:+.3f}",
             "" if same_source is None or name == BUILT_IN.name else f"{each.small_s - same_source.small_s:+.3f}",
@@ -367,6 +381,7 @@ def main() -> None:
         "--rows", type=int, nargs="+", default=[LARGE_ROWS, 5_000_000], help="rows that are copied (%(default)s)"
     )
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count (%(default)s)")
+    parser.add_argument("--defaults", action="store_true", help="Spark's default settings, not those that are advised")
     parser.add_argument("--quick", action="store_true", help="50,000 rows, one round: for a first look")
     parser.add_argument("--only", nargs="+", default=[""], help="brokers whose names contain one of these words")
     parser.add_argument("--jars", type=Path, default=JARS, help="a folder with the jars of Spark's connector")
@@ -375,7 +390,7 @@ def main() -> None:
     sizes, rounds = ([50_000], 1) if asked.quick else (asked.rows, asked.rounds)
     subjects = [
         each
-        for each in (ours("memory"), kafka(KafkaJars(), syncs=False))
+        for each in (MEMORY, kafka(KafkaJars(), syncs=False))
         if any(word.lower() in each.name.lower() for word in asked.only)
     ]
     if not subjects or min(sizes) < 1 or rounds < 1:
@@ -386,13 +401,15 @@ def main() -> None:
     pairs = PAIRS if jars else tuple(each for each in PAIRS if each.sink != BUILT_IN.sink)
     found: dict[str, dict[str, Result]] = {}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        spark = session(Path(name), jars)
+        spark = session(Path(name), jars, {} if asked.defaults else ADVISED)
         machine = (
             f"Spark {spark.version}, {_java()}, Python {platform.python_version()}, {platform.machine()}, "
             f"{os.cpu_count()} CPUs"
         )
         print(machine)
         for number, (rows, subject) in enumerate(itertools.product(sizes, subjects)):
+            if subject is MEMORY and rows > MOST_IN_MEMORY:
+                continue
             folder = Path(name) / str(number)
             folder.mkdir()
             try:
