@@ -1,4 +1,4 @@
-"""The host of a delivery: it does what the machine's state says, and hands in what came of it."""
+"""The host of a delivery: it makes the call that the state of the machine asks for, and hands in the reply."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -53,15 +53,15 @@ from zombieproof.statemachines.notes import Notes, clear
 DEADLINE_S = 243.0
 """As long as the source retries its calls (`reader.Retries`), so that brokers may be away equally long for both."""
 CALL_S = 10.0
-"""At most so long one call waits before it is made again."""
+"""Longest wait of one call before it is made again."""
 ABORT_S = 10.0
-"""So long an abort may take, also behind the deadline."""
+"""Time for an abort, also after the deadline."""
 LOOK_S = 1.0
 """Seconds for which the first lookup waits for undecided positions; each later one waits twice as long."""
 UNDECIDED = frozenset({"UNSTABLE_OFFSET_COMMIT", "_TIMED_OUT"})
 """Errors of positions that an open transaction changes; librdkafka itself asks again until the time is over."""
 PAUSE_S = 0.05
-"""Between two calls, the first of which was answered at once by something that is to be asked again."""
+"""Pause before a call is made again whose answer came at once and decides nothing."""
 AGAIN_S = 1.0
 """Pause between two deliveries of the same rows."""
 TRANSACTION_S = 60.0
@@ -79,18 +79,18 @@ class Delivering:
     """A delivery in steps, each of which asks the brokers once.
 
     Args:
-        rows: what is to be in the output, each once.
+        rows: to be in the output once each.
         settings: of the client, with Kafka's names; at least ``bootstrap.servers``.
         group: the consumer group whose positions say how far the output is.
-        transactional_id: of whoever delivers these rows; one for each query, or for each partition of its source.
+        transactional_id: one for each query, or for each partition of its source.
         identity: whose write this is; with a topic where rows do not say where they were read.
         query: that it is a part of.
         purpose: to deliver, or to find out.
-        deadline_s: so long it is tried.
+        deadline_s: time for all attempts.
 
     Raises:
         IllegalRows: a row does not say where it was read, and there is no identity with a topic.
-        IllegalSetting: a setting is missing, or is not to be set.
+        IllegalSetting: a setting is missing, or cannot be set here.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Delivering:
 
     @property
     def state(self) -> S:
-        """Where its machine is: what the next step will do."""
+        """The state of its machine, which says what the next step does."""
         return S(self._delivery.state)
 
     @property
@@ -157,7 +157,7 @@ class Delivering:
         return is_over(self._delivery)
 
     def outcome(self) -> Outcome:
-        """What came of it, when it is over.
+        """The result, when it is over.
 
         Raises:
             DeliveryError: it is not known that each row is in the output once, or, of a resolution, whether.
@@ -182,7 +182,7 @@ class Delivering:
         return self.outcome()
 
     def step(self) -> None:
-        """Ask the brokers for what the state says, and hand in what came of it."""
+        """Make the call that the state asks for, and hand in the reply."""
         clear(self._notes, 0)
         try:
             self._ask()
@@ -198,7 +198,7 @@ class Delivering:
             raise IllegalMove(f"{self.subject}: event {event} in state {state} is not in the table of deliveries")
 
     def _ask(self) -> None:
-        """One call; it raises what the client says."""
+        """Make one call, which raises the errors of the client."""
         state, within_s = self.state, self._within_s()
         if state == S.LOOKING_UP:
             try:
@@ -233,7 +233,7 @@ class Delivering:
         return max(0.1, min(CALL_S, self._until - time.monotonic()))
 
     def _hear(self, error: Any, reply: Reply, where: str = "") -> None:
-        """What the client says is a reply; one that may be asked again is not behind the deadline."""
+        """Hand in an error of the client as a reply. After the deadline, a call is not made again."""
         self._said = f"{where}{error}. {TOO_LARGE}" if error.name() == "MSG_SIZE_TOO_LARGE" else f"{where}{error}"
         if reply == Reply.UNKNOWN and time.monotonic() >= self._until:
             reply = Reply.GIVEN_UP
@@ -288,7 +288,7 @@ class Delivering:
         return self._claimed(work, dict(zip(committed, found, strict=True)))
 
     def _loss(self) -> tuple[str, str]:
-        """What is lost with the progress topic, and what to do."""
+        """Describe the loss of the progress topic, and the remedy."""
         topic, known = self._progress.topic, "If you know that these rows are not in the output, "
         lost = f"group {self._group} holds no position of these rows, and topic {topic}, which would keep one, "
         if self._is_other_progress:
@@ -388,7 +388,7 @@ class Delivering:
         return self._work
 
     def _positions(self) -> dict[Place, tuple[int, str]]:
-        """What is committed together with the rows."""
+        """The positions that are committed together with the rows."""
         if self._is_by_batch:
             return {self._places[0]: (self._identity.batch, self._identity.metadata())}
         return {
@@ -406,7 +406,7 @@ class Delivering:
 
 
 class Told(TypedDict):
-    """What a delivery is told besides its rows: the arguments of `Delivering`."""
+    """The arguments of `Delivering` except the rows."""
 
     settings: Settings
     group: str
@@ -417,7 +417,7 @@ class Told(TypedDict):
 
 
 def deliver(rows: Sequence[Row], **told: Unpack[Told]) -> Outcome:
-    """Every row is in the output once when this returns; arguments and what it refuses are those of `Delivering`.
+    """Every row is in the output once when this returns. Arguments and errors are those of `Delivering`.
 
     A delivery that ended because brokers were away is followed by another one, which looks what is in the output first,
     until the deadline.
@@ -441,10 +441,10 @@ def deliver(rows: Sequence[Row], **told: Unpack[Told]) -> Outcome:
 
 
 def resolve(rows: Sequence[Row], **told: Unpack[Told]) -> Outcome:
-    """Whether rows are in the output (`Outcome.is_delivered`); who tried before cannot bring them there any more.
+    """Whether rows are in the output (`Outcome.is_delivered`); earlier deliveries can no longer bring them there.
 
     Raises:
-        DeliveryError: nobody can tell.
+        DeliveryError: it is not known.
     """
     with Delivering(rows, purpose=Purpose.RESOLVE, **told) as made:
         return made.run()

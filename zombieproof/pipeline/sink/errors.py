@@ -1,4 +1,4 @@
-"""What is said of a delivery that did not succeed: who, what, what would have been legal, what to do."""
+"""Messages about a delivery that did not succeed: who, what, what would have been legal, what to do."""
 
 from zombieproof.model.spark_sink.vocabulary import DeliveryState as S
 
@@ -17,11 +17,11 @@ ANOTHER_KIND = (
     "checkpoint"
 )
 IN_ORDER = (
-    "Nobody knows whether these rows were written. Let batch queries of one group write ranges of offsets in ascending "
-    "order, or give each range a group of its own (kafka.group.id). Only the newest range can be repeated"
+    "It is not known whether these rows were written. Let batch queries of one group write ranges of offsets in "
+    "ascending order, or give each range a group of its own (kafka.group.id). Only the newest range can be repeated"
 )
 NOT_OURS = (
-    "Another consumer has this group, or kafka-consumer-groups --reset-offsets has moved it, so nobody knows whether "
+    "Another consumer has this group, or kafka-consumer-groups --reset-offsets has moved it: it is not known whether "
     "these rows were written. Give the query a group of its own; to write rows again on purpose, use reprocess=NAME "
     "for source and sink"
 )

@@ -1,4 +1,4 @@
-"""What the errors of librdkafka mean to a delivery: one of `Reply`.
+"""The errors of librdkafka as replies to a delivery (`Reply`).
 
 librdkafka itself says of an error of its transactional calls whether the same call may be made again (`retriable`),
 whether the transaction has to be aborted (`txn_requires_abort`), and whether the producer is of no use any
@@ -30,7 +30,7 @@ UNANSWERED = frozenset(
         "CONCURRENT_TRANSACTIONS",
     }
 )
-"""Nobody has answered yet, or whoever was asked cannot now (librdkafka says nothing of it for `committed`)."""
+"""No answer yet, or a broker that cannot answer now (librdkafka does not mark these errors for `committed`)."""
 
 
 PASSING = UNANSWERED | {"_MSG_TIMED_OUT", "NETWORK_EXCEPTION", "NOT_LEADER_FOR_PARTITION", "NOT_ENOUGH_REPLICAS"}
@@ -38,7 +38,7 @@ PASSING = UNANSWERED | {"_MSG_TIMED_OUT", "NETWORK_EXCEPTION", "NOT_LEADER_FOR_P
 
 
 class ClientError(Protocol):
-    """What confluent-kafka's ``KafkaError`` says of itself."""
+    """The methods of confluent-kafka's ``KafkaError``."""
 
     def name(self) -> str:
         """Kafka's name of it, or librdkafka's own, which begins with an underscore."""
@@ -54,7 +54,7 @@ class ClientError(Protocol):
 
 
 def reply_of(error: ClientError) -> Reply:
-    """What an error of a call means; who was fenced is asked first, since librdkafka calls that fatal as well."""
+    """The reply that an error of a call is; fencing comes first, since librdkafka calls it fatal as well."""
     if error.name() in OTHERS:
         return Reply.FENCED
     if error.fatal():
@@ -67,6 +67,6 @@ def reply_of(error: ClientError) -> Reply:
 
 
 def reply_of_row(error: ClientError) -> Reply:
-    """What it means that a row was not acknowledged: nothing of it counts before the commit, so it can be aborted."""
+    """The reply that the error of a row is: before the commit no row is in the output, so all can be aborted."""
     reply = reply_of(error)
     return reply if reply == Reply.FENCED or error.fatal() else Reply.ABORTABLE

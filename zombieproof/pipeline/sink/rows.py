@@ -1,4 +1,4 @@
-"""What a delivery is given: rows, where they come from, or which batch they are; and what it gives back."""
+"""The input of a delivery (rows with their source, or with the identity of their batch) and its outcome."""
 
 import hashlib
 import json
@@ -166,7 +166,7 @@ def digest(rows: Iterable[Row]) -> str:
 
 
 class NoIdentity(ValueError):
-    """What stands beside a committed position was not written by a delivery of ours."""
+    """The metadata of a committed position that no delivery has written."""
 
     def __init__(self, text: str) -> None:
         super().__init__(
@@ -181,13 +181,13 @@ class IllegalRows(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a delivery.
+    """The outcome of a delivery.
 
     Attributes:
         state: where its machine ended.
         sent: how many rows it sent; they are in the output if `is_delivered`.
         dropped: how many were in the output before it came.
-        positions: what it committed, by topic and partition of the source.
+        positions: those that it committed, by topic and partition of the source.
         retries: calls that were made again, and deliveries of the same rows before this one.
     """
 
@@ -216,7 +216,7 @@ class LocatedRows(Sequence[Row]):
 
     @abstractmethod
     def behind(self, begins: Mapping[Place, int]) -> Sequence[Row]:
-        """Those of them that were read at these offsets or behind, by where they were read."""
+        """The rows that were read at these offsets or higher ones, by topic and partition."""
 
 
 class ListedRows(LocatedRows):
@@ -265,7 +265,7 @@ def located(rows: Sequence[Row]) -> LocatedRows:
 
 @dataclass(slots=True)
 class Work:
-    """What is left to do of a delivery, after a look at what is committed."""
+    """The rest of a delivery after a look at the committed positions."""
 
     found: Found
     rows: Sequence[Row]
@@ -319,7 +319,7 @@ def left_by_positions(
 
 
 def is_known(found: Identity, identity: Identity, newest: int | None) -> bool:
-    """Whether a batch that was found is one of the checkpoint's, or of this run; True if nobody knows."""
+    """Whether a batch that was found is one of the checkpoint's, or of this run; True if that is not known."""
     return newest is None or found.batch <= newest or found.run == identity.run
 
 
