@@ -428,6 +428,29 @@ def test_an_older_checkpoint_is_refused_by_batch_though_its_next_batch_has_no_ro
     assert is_a_function or not (now / "commits" / "1").exists(), "the batch without rows was not compared"
 
 
+@pytest.mark.parametrize("by", ["source", pytest.param("batch", marks=pytest.mark.deep)])
+def test_a_function_that_changes_its_group_cannot_repeat_a_batch(query: Query, by: str) -> None:
+    def copied(group: str, fails: bool = False) -> None:
+        def write(rows: "DataFrame", batch: int) -> None:
+            told = {"kafka_bootstrap_servers": query.bootstrap, "topic": "output", "exactlyOnceBy": by}
+            exactly_once(rows.select("value", "source"), batch, kafka_group_id=group, **told)
+            if fails:
+                raise RuntimeError("after the write")
+
+        stream = query.rows().writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
+        stream.trigger(availableNow=True).start().awaitTermination()
+
+    query.most = 10_000
+    with pytest.raises(StreamingQueryException, match="after the write"):
+        copied("old", fails=True)
+    with pytest.raises(StreamingQueryException, match=r"kafka_group_id is new, and batch 0, .*was written under old"):
+        copied("new")
+    copied("old")
+    query.fill_more()
+    copied("new")
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
 def test_a_lost_checkpoint_by_batch_is_refused_before_the_query_starts(query: Query) -> None:
     rows = query.rows().select("value")
     written(query, rows, exactlyOnceBy="batch")

@@ -10,7 +10,7 @@ the old name and another id, and positions in the old one mean nothing in it.
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
@@ -179,19 +179,31 @@ class Progress:
         past = self._high_watermark() if keys else 0
         found, at = self._scan("read_committed", client.OFFSET_BEGINNING, past, keys)
         if hidden := self._scan("read_uncommitted", at, past, keys)[0]:
+            below = ", ".join(str(keys[key]) for key in hidden)
             raise client.KafkaException(
                 client.KafkaError(
                     client.KafkaError.UNSTABLE_OFFSET_COMMIT,
-                    f"{self.topic} is decided to offset {at} only, below records of {', '.join(map(str, hidden))}",
+                    f"{self.topic} is decided to offset {at} only, below records of {below}",
                 )
             )
-        return found
+        return {keys[key]: committed for key, committed in found.items()}
+
+    def of_all_groups(self) -> list[tuple[str, Place, Committed]]:
+        """Read the newest record of each group and place, as far as transactions are decided.
+
+        Raises:
+            KafkaException: brokers do not answer.
+            ProgressUnusable: a record was not written by this project.
+        """
+        found, _ = self._scan("read_committed", client.OFFSET_BEGINNING, self._high_watermark())
+        named = [(json.loads(key), committed) for key, committed in found.items()]
+        return [(group, (topic, partition), committed) for (group, topic, partition), committed in named]
 
     def _scan(
-        self, isolation: str, first: int, past: int, keys: Mapping[bytes, Place]
-    ) -> tuple[dict[Place, Committed], int]:
-        """The newest records from `first` on, as far as this isolation shows them, and where that ends."""
-        found: dict[Place, Committed] = {}
+        self, isolation: str, first: int, past: int, keys: Container[bytes] | None = None
+    ) -> tuple[dict[bytes, Committed], int]:
+        """The newest records from `first` on by key, as far as this isolation shows them, and where that ends."""
+        found: dict[bytes, Committed] = {}
         at = max(0, first)
         if past <= at:
             return found, past
@@ -207,8 +219,8 @@ class Progress:
                     error = message.error()
                     if error is None:
                         at, until = message.offset() + 1, time.monotonic() + ASK_S
-                        if message.key() in keys:
-                            found[keys[message.key()]] = self._read(message)
+                        if keys is None or message.key() in keys:
+                            found[message.key()] = self._read(message)
                     elif error.name() == "_PARTITION_EOF":
                         return found, max(at, message.offset())
                     else:

@@ -25,8 +25,9 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
 from zombieproof.pipeline.progress_topic import RECORDED, Committed, Progress, unsigned
+from zombieproof.pipeline.reader import answered
 from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
-from zombieproof.pipeline.sink.rows import Identity, IllegalRows, NoIdentity, Place, foreign
+from zombieproof.pipeline.sink.rows import Identity, IllegalRows, NoIdentity, Place, foreign, identity_of_any
 from zombieproof.pipeline.spark.analyzed import (
     FORMAT,
     STREAM,
@@ -238,6 +239,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     running, name = _function_of(session, plan, streaming=streaming), name_of(frame, options.topic)
     if running is not None:
         _check_in_function(options, plan, running)
+        _refuse_group_of_repeated(options, options.name or name, running.checkpoint)
     checkpoint = _Checkpoint() if running is None else running.checkpoint
     source_ids: Mapping[str, str] = {}
     if options.by == By.SOURCE:
@@ -354,6 +356,35 @@ def _check_in_function(options: SinkOptions, plan: Node, running: _Running) -> N
     if not running.checkpoint.query and options.progress_topic not in running.progress_topics:
         _make_progress_topic(options)
         running.progress_topics.add(options.progress_topic)
+
+
+def _refuse_group_of_repeated(options: SinkOptions, name: str, checkpoint: _Checkpoint) -> None:
+    """Check that a batch that a function of `foreachBatch` repeats was not written under another group.
+
+    Raises:
+        IllegalOption: it was.
+        BrokersUnavailable: no broker tells.
+    """
+    if checkpoint.is_finished or options.batch != checkpoint.newest:
+        return
+    progress = Progress(options.settings, options.group, options.progress_topic)
+
+    def ask() -> list[tuple[str, Place, Committed]]:
+        progress.ask(())
+        return progress.of_all_groups() if progress.topic in progress.ids() else []
+
+    others = set()
+    for group, place, (_, text) in answered(ask, f"the records of topic {options.progress_topic}"):
+        identity = identity_of_any(text, place)
+        if identity is not None and (identity.query, identity.sink) == (checkpoint.query, name):
+            others |= {group} if identity.batch >= options.batch else set()
+    if others and options.group not in others:
+        old = ", ".join(sorted(others))
+        raise IllegalOption(
+            f"exactly_once: kafka_group_id is {options.group}, and batch {options.batch}, which is repeated, was "
+            f"written under {old}: its rows would be written again. Use {old} until the batch is finished, and change "
+            "the group then"
+        )
 
 
 def _has(plan: Node, part: Node) -> bool:
