@@ -35,7 +35,7 @@ pythons: .venv/ready ## the tests of checker and command line with each of pytho
 	$(BIN)/python -m tests.pythons $(PYTHONS) -- $(ARGS)
 
 spark: .venv/spark ## the pipeline's tests on real Spark, in two sessions (Java 17; gets pyspark, 0.5 GB; ZOMBIEPROOF_TESTS=ci takes the slow ones too)
-	$(BIN)/python -m pytest -m spark -n 2 --dist worksteal tests/spark $(ARGS)
+	$(BIN)/python -m pytest -m spark -n 2 --dist worksteal tests/spark tests/pipeline tests/cli/test_farm.py $(ARGS)
 
 spark-plans: .venv/spark ## run 200 random plans under random faults on real Spark, each exact or refused (20 minutes; continues where it stopped, ARGS=--again starts over); writes docs/spark-plans.md
 	$(BIN)/python -m tests.spark.plans $(ARGS)

@@ -160,7 +160,11 @@ def test_the_default_is_every_scenario(run: Any) -> None:
         ((*SMALL, "--processes", "0"), "--processes 0: give 1 to 256"),
         ((*SMALL, "--processes", "2", "--spark", "local"), "--processes and --spark: choose one"),
         ((*SMALL, "--processes", "2", "--workers", "2"), "--workers are threads of one exploration"),
-        ((*SMALL, "--spark", "sc://here"), "--spark sc://here: tasks are given to a SparkContext"),
+        pytest.param(
+            (*SMALL, "--spark", "sc://here"),
+            "--spark sc://here: tasks are given to a SparkContext",
+            marks=pytest.mark.spark,
+        ),
         ((*SMALL, "--parquet", "no/where.parquet"), "--parquet no/where.parquet: there is no folder no"),
         ((*SMALL, "--memory", "much"), "--memory 'much' is no size"),
         ((*SMALL, "--json", "--format", "markdown"), "--json and --format markdown are two formats"),
@@ -168,8 +172,6 @@ def test_the_default_is_every_scenario(run: Any) -> None:
     ],
 )
 def test_wrong_usage_is_told_before_anything_is_explored(run: Any, options: tuple[str, ...], says: str) -> None:
-    if "sc://here" in options:
-        pytest.importorskip("pyspark", reason="pyspark is missing: tests/spark tests what Spark refuses")
     outcome = run("farm", *options)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith(f"zombieproof: {says}")

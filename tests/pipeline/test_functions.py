@@ -1,9 +1,17 @@
 """Digests of Python functions: what counts as another function, and what does not."""
 
+import datetime as dt
+import decimal
+import enum
+import fractions
 import functools
+import math
+import operator
 import os
 import subprocess
 import sys
+import uuid
+import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,6 +101,31 @@ def test_variables_of_enclosing_functions_and_wrapped_functions_count() -> None:
     assert digest_of(wrapped(scaled(2))) == digest_of(wrapped(scaled(2))) != digest_of(wrapped(scaled(3)))
     assert digest_of(functools.partial(pow, 2)) != digest_of(functools.partial(pow, 3))
     assert digest_of(functools.partial(scaled, factor=2)) != digest_of(functools.partial(scaled, factor=3))
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = object()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (dt.date(2024, 1, 1), dt.date(2025, 1, 1), dt.datetime(2024, 1, 1, tzinfo=dt.UTC)),
+        (dt.timedelta(1), dt.timedelta(2), dt.UTC, zoneinfo.ZoneInfo("UTC")),
+        (decimal.Decimal(1), decimal.Decimal(2), fractions.Fraction(1, 2), range(3), range(4), 0, 0.0, False),
+        (uuid.UUID(int=1), uuid.UUID(int=2), Path("/a"), Path("/b"), Colour.RED, Colour.BLUE),
+        (math.sin, math.cos, "-".join, "+".join, operator.itemgetter(1), operator.itemgetter(2)),
+        (functools.cache(scaled(2)), functools.cache(scaled(3)), functools.lru_cache(scaled(4))),
+    ],
+    ids=["dates", "durations", "numbers", "names", "built in", "wrapped"],
+)
+def test_values_that_never_change_count(values: tuple[Any, ...]) -> None:
+    def made(value: Any) -> Callable[[int], Any]:
+        return lambda x: (x, value)
+
+    assert len({digest_of(made(value)) for value in values}) == len(values)
+    assert [digest_of(made(value)) for value in values] == [digest_of(made(value)) for value in values]
 
 
 def test_functions_that_call_themselves_or_each_other_are_read_once() -> None:

@@ -287,6 +287,7 @@ def test_a_streaming_query_is_not_named_by_options(changed: dict[str, str]) -> N
         sink_options({**SINK, **changed}, streaming=True)
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("version", "says"),
     [
@@ -301,7 +302,6 @@ def test_a_streaming_query_is_not_named_by_options(changed: dict[str, str]) -> N
 def test_versions_of_pyspark_are_supported_or_refused_by_name(
     version: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("pyspark", reason="pyspark is not installed (extra `spark`)")
     monkeypatch.setattr("pyspark.__version__", version)
     if not says:
         assert callable(pipeline.register)

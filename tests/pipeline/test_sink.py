@@ -19,6 +19,7 @@ pytest.importorskip(
     "tests/statemachines has the steps that it hosts",
 )
 
+from tests.pipeline.topics import make_topics
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import IllegalSetting, client, producer_for
 from zombieproof.pipeline.sink import Delivering, DeliveryError, Identity, Source, deliver, resolve
@@ -337,6 +338,16 @@ def test_a_batch_of_another_query_is_refused_and_nothing_is_written(
         deliver(rows[5:], **given, identity=Identity("another", 0, "output"))
     assert state_of(failure) == "REFUSED"
     assert output() == once(rows[:5])
+
+
+def test_a_position_has_the_ids_of_its_own_topic_and_of_the_output_alone(given: dict[str, Any], output: Output) -> None:
+    """Brokers limit the metadata of a position to 4,096 bytes."""
+    topics = [f"{'one_of_many_' * 10}{number}" for number in range(40)]
+    make_topics(given["settings"]["bootstrap.servers"], **dict.fromkeys(topics, 1))
+    rows = [Row("output", topic.encode(), source=Source(topic, 0, 0)) for topic in topics]
+    assert deliver(rows, **given, identity=Identity("q", 0)).sent == len(topics)
+    assert deliver(rows, **given, identity=Identity("q", 0)).dropped == len(topics)
+    assert output() == once(rows)
 
 
 def test_a_batch_that_the_checkpoint_does_not_know_was_written_before_the_checkpoint_went_back(

@@ -21,8 +21,9 @@ pytest.importorskip(
     "confluent_kafka",
     reason="confluent-kafka, the client of the pipeline, is not installed (extra `spark`)",
 )
-pytest.importorskip("pyspark", reason="pyspark is not installed (extra `spark`)")
+pytest.importorskip("pyspark", reason="pyspark is not installed (extra `spark`): part of `make spark`")
 
+from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
 from zombieproof.model.vocabulary import NONE
@@ -40,9 +41,12 @@ from zombieproof.pipeline.reader import (
     answered,
     read,
 )
+from zombieproof.pipeline.sink import Identity
 from zombieproof.pipeline.spark import source
 from zombieproof.pipeline.spark.options import IllegalOption, source_options
 from zombieproof.pipeline.spark.source import BatchReader, Range, StreamReader, split
+
+pytestmark = pytest.mark.spark
 
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
 
@@ -53,6 +57,7 @@ class Table:
 
     logs: dict[Place, tuple[int, int]]
     committed: dict[Place, int] = field(default_factory=dict)
+    metadata: dict[Place, str] = field(default_factory=dict)
     timestamps: dict[Place, list[tuple[int, int]]] = field(default_factory=dict)
     errors: dict[str, list[str]] = field(default_factory=dict)
     groups: set[str] = field(default_factory=set)
@@ -118,9 +123,12 @@ class Client:
 
     def committed(self, places: list[Any], timeout: float) -> list[Any]:
         self._fail("committed")
-        for each in places:
-            each.offset = self._table.committed.get((each.topic, each.partition), -1001)
-        return places
+        table = self._table
+        found = [(each.topic, each.partition) for each in places]
+        return [
+            client.TopicPartition(*each, table.committed.get(each, -1001), table.metadata.get(each, ""))
+            for each in found
+        ]
 
     def offsets_for_times(self, places: list[Any], timeout: float) -> list[Any]:
         self._fail("offsets_for_times")
@@ -177,6 +185,11 @@ def batch(**changed: str) -> list[Range]:
     return BatchReader(given(streaming=False, **changed)).partitions()
 
 
+def only(offsets: dict[str, Any]) -> dict[str, Any]:
+    """The offsets of partitions, without what else a checkpoint keeps."""
+    return {name: each for name, each in offsets.items() if not name.startswith("@")}
+
+
 ALL = ReadAllAvailable()
 
 
@@ -191,11 +204,11 @@ def test_new_topics_that_match_the_pattern_are_found_while_the_query_runs(table:
     table.logs |= {("xa", 0): (0, 5), ("abc", 0): (0, 5)}
     found = stream(subscribePattern="[ab]|__.*")
     begins = found.initialOffset()
-    assert begins == {"a": {"0": 0, "1": 0}}
+    assert only(begins) == {"a": {"0": 0, "1": 0}}
     first = found.latestOffset(begins, ALL)
     table.logs[B0] = (0, 3)
     second = found.latestOffset(first, ALL)
-    assert second == {"a": {"0": 10, "1": 20}, "b": {"0": 3}}
+    assert only(second) == {"a": {"0": 10, "1": 20}, "b": {"0": 3}}
     assert found.partitions(first, second) == [Range("b", 0, 0, 3)]
     assert found.latestOffset(second, ALL) == second
 
@@ -205,9 +218,9 @@ def test_a_pattern_that_matches_nothing_waits_for_a_topic(table: Table, warned: 
     found = stream(subscribePattern="b")
     begins = found.initialOffset()
     assert warned() == ["source: no topic matches subscribePattern 'b', so there is nothing to read"] * 2
-    assert begins == found.latestOffset(begins, ALL) == {}
+    assert begins == found.latestOffset(begins, ALL) == {"@group": {"g": 0}}
     table.logs[B0] = (0, 3)
-    assert found.latestOffset({}, ALL) == {"b": {"0": 3}}
+    assert only(found.latestOffset({}, ALL)) == {"b": {"0": 3}}
     assert found.partitions({}, {"b": {"0": 3}}) == [Range("b", 0, 0, 3)]
 
 
@@ -218,9 +231,9 @@ def test_a_topic_that_does_not_exist_is_told_at_once(table: Table) -> None:
 
 def test_timestamps_are_the_first_records_from_then_on(table: Table) -> None:
     table.timestamps = {A0: [(3, 100), (5, 200)], A1: [(7, 150)]}
-    assert stream(startingTimestamp="150").initialOffset() == {"a": {"0": 5, "1": 7}}
+    assert only(stream(startingTimestamp="150").initialOffset()) == {"a": {"0": 5, "1": 7}}
     by = stream(startingOffsetsByTimestamp='{"a":{"0":90,"1":120}}')
-    assert by.initialOffset() == {"a": {"0": 3, "1": 7}}
+    assert only(by.initialOffset()) == {"a": {"0": 3, "1": 7}}
     assert batch(startingTimestamp="100", endingTimestamp="160") == [Range("a", 0, 3, 5), Range("a", 1, 7, 20)]
     with pytest.raises(IllegalOption, match="startingTimestamp begins a-0 at 5, and endingTimestamp ends it at 3"):
         batch(startingTimestamp="150", endingTimestamp="50")
@@ -232,9 +245,54 @@ def test_a_timestamp_after_all_records_is_an_error_or_the_end(table: Table) -> N
         stream(startingTimestamp="120").initialOffset()
     found = stream(startingTimestamp="120", startingOffsetsByTimestampStrategy="latest")
     begins = found.initialOffset()
-    assert begins == {"a": {"0": 10, "1": 7}}
+    assert only(begins) == {"a": {"0": 10, "1": 7}}
     assert found.latestOffset(begins, ALL) == begins, "the end is another place when the first batch is run again"
-    assert found.latestOffset(begins, ALL) == {"a": {"0": 10, "1": 20}}
+    assert only(found.latestOffset(begins, ALL)) == {"a": {"0": 10, "1": 20}}
+
+
+def test_a_partition_without_a_position_is_not_begun_at_the_end_beside_those_of_a_sink(table: Table) -> None:
+    table.committed, table.metadata = {A0: 5}, {A0: Identity("q", 1).metadata()}
+    table.timestamps = {A0: [(3, 100)]}
+    for told in (
+        {"startingTimestamp": "120", "startingOffsetsByTimestampStrategy": "latest"},
+        {"startingOffsets": "latest"},
+        {"startingOffsets": '{"a":{"0":3,"1":-1}}'},
+    ):
+        with pytest.raises(IllegalOption, match="is latest for a-1, of which group g has no position"):
+            stream(**told).initialOffset()
+    table.timestamps[A1] = [(7, 150)]
+    found = stream(startingTimestamp="120", startingOffsetsByTimestampStrategy="latest")
+    assert found.initialOffset()["a"] == {"0": 5, "1": 7}
+
+
+def message(value: bytes = b"", at_ms: int = 1) -> Any:
+    """A record as the client hands it over."""
+    told = {"key": None, "value": value, "offset": 1, "timestamp": (1, at_ms), "headers": None}
+    methods = {name: lambda _, each=each: each for name, each in told.items()}
+    return type("Message", (), {**methods, "__len__": lambda _: len(value)})()
+
+
+def test_a_timestamp_that_spark_cannot_have_is_an_error(table: Table) -> None:
+    last = (1 << 63) // 1000
+    (made,) = source._columns(given(streaming=False), A0, NONE, [message(at_ms=last)]).column("timestamp")
+    assert made.value == last * 1000
+    with pytest.raises(RangeNotRead, match=rf"the timestamp of a record of a-0 is {last + 1} ms since 1970"):
+        source._columns(given(streaming=False), A0, NONE, [message(at_ms=last + 1)])
+
+
+def test_large_rows_are_handed_over_before_they_are_many(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Record(SimpleNamespace):
+        def __len__(self) -> int:
+            return 10
+
+    monkeypatch.setattr(source, "read", lambda *_: iter([[Record()] * 3] * 5))
+    monkeypatch.setattr(source, "_batch", lambda options, place, task, messages: len(messages))
+    monkeypatch.setattr(source, "MOST_BYTES", 50)
+    assert list(source.rows_of(given(streaming=False, minPartitions="2"), Range("a", 0, 0, 15))) == [6, 6, 3]
+
+
+def test_the_partition_that_spark_makes_up_where_there_are_no_ranges_has_no_rows(table: Table) -> None:
+    assert list(BatchReader(given(streaming=False)).read(InputPartition(None))) == []
 
 
 def test_offsets_name_every_partition_or_are_refused(table: Table) -> None:
@@ -249,7 +307,7 @@ def test_offsets_name_every_partition_or_are_refused(table: Table) -> None:
 def test_a_start_that_committed_offsets_replace_is_logged_once(table: Table, warned: Callable[[], list[str]]) -> None:
     table.committed = {A1: 15}
     found = stream()
-    assert found.initialOffset() == found.initialOffset() == {"a": {"0": 0, "1": 15}}
+    assert only(found.initialOffset()) == only(found.initialOffset()) == {"a": {"0": 0, "1": 15}}
     (said,) = warned()
     assert said.startswith("source: startingOffsets is ignored: group g has committed offsets of a-1. To read again")
     assert "reprocess=NAME" in said
@@ -273,16 +331,17 @@ def test_a_start_that_is_the_default_is_not_logged(table: Table, warned: Callabl
 
 def test_timestamps_of_partitions_with_committed_offsets_need_not_match(table: Table) -> None:
     table.committed = {A0: 1, A1: 15}
-    assert stream(startingTimestamp="5").initialOffset() == {"a": {"0": 1, "1": 15}}
+    assert only(stream(startingTimestamp="5").initialOffset()) == {"a": {"0": 1, "1": 15}}
 
 
 def test_a_reprocessing_begins_anew_in_a_group_of_its_own(table: Table) -> None:
     found = stream(reprocess="march")
     begins = found.initialOffset()
     assert table.groups == {"g@march"}
-    assert begins == {"@reprocess": {"march": 0}, "a": {"0": 0, "1": 0}}
+    assert begins == {"@reprocess": {"march": 0}, "@group": {"g@march": 0}, "a": {"0": 0, "1": 0}}
     ends = found.latestOffset(begins, ALL)
-    assert ends == {"@reprocess": {"march": 0}, "a": {"0": 10, "1": 20}}
+    assert ends["@initial"] == {"@reprocess": {"march": 0}, "a": {"0": 0, "1": 0}}
+    assert only(ends) == {"a": {"0": 10, "1": 20}}
     assert found.partitions(begins, ends) == [Range("a", 0, 0, 10), Range("a", 1, 0, 20)]
     assert found.latestOffset(ends, ALL) == ends
 
@@ -358,9 +417,9 @@ def test_a_deleted_topic_is_an_error_or_left_out_and_does_not_come_back(
     found = stream(**choice, failOnDataLoss="false")
     table.logs[A0] = (0, 12)
     ends = {"a": {"0": 12, "1": 20}, "b": {"0": 4}}
-    assert found.latestOffset(start, ALL) == ends
+    assert only(found.latestOffset(start, ALL)) == ends
     assert found.partitions(start, ends) == [Range("a", 0, 10, 12)]
-    assert found.latestOffset(ends, ALL) == ends
+    assert only(found.latestOffset(ends, ALL)) == ends
     (said,) = [each for each in warned() if "b-0" in each]
     assert "records from offset 4 on are lost (how many is unknown)" in said
     table.logs[B0] = (0, 9)
@@ -393,7 +452,7 @@ def test_a_micro_batch_waits_for_the_minimum_until_the_delay_is_over(
     limit = found.getDefaultReadLimit()
     assert limit == ReadMinRows(5)
     first = found.latestOffset(found.initialOffset(), limit)
-    assert first == {"a": {"0": 10, "1": 20}}, "the first micro-batch does not wait"
+    assert only(first) == {"a": {"0": 10, "1": 20}}, "the first micro-batch does not wait"
     table.logs |= {A0: (0, 14), B0: (0, 1)}
     assert found.latestOffset(first, limit) == first
     clock[0] += 9
@@ -422,15 +481,15 @@ def test_both_limits_hold_and_available_now_does_not_wait(table: Table) -> None:
     limit = found.getDefaultReadLimit()
     assert limit == ReadMaxRows(6)
     first = found.latestOffset(found.initialOffset(), limit)
-    assert first == {"a": {"0": 2, "1": 4}}
+    assert only(first) == {"a": {"0": 2, "1": 4}}
     now = stream(minOffsetsPerTrigger="100")
     now.initialOffset()
     now.prepareForTriggerAvailableNow()
     table.logs[A0] = (0, 11)
     begins = {"a": {"0": 9, "1": 20}}
     assert now.latestOffset({"a": {"0": 0, "1": 0}}, limit)["a"]["0"] < 10
-    assert now.latestOffset(begins, now.getDefaultReadLimit()) == {"a": {"0": 10, "1": 20}}
-    assert now.reportLatestOffset() == {"a": {"0": 10, "1": 20}}
+    assert only(now.latestOffset(begins, now.getDefaultReadLimit())) == {"a": {"0": 10, "1": 20}}
+    assert only(now.reportLatestOffset() or {}) == {"a": {"0": 10, "1": 20}}
 
 
 @pytest.mark.parametrize(
@@ -469,12 +528,9 @@ def test_rows_of_a_source_that_may_split_name_no_task(
 ) -> None:
     """Mode partition of the sink refuses them: a task that read all of a partition is named by its number."""
     monkeypatch.setattr(source, "this_attempt", lambda: SimpleNamespace(task=7))
-    message = SimpleNamespace(
-        timestamp=lambda: (1, 1000), offset=lambda: 3, key=lambda: None, value=lambda: b"v", headers=list
-    )
-    monkeypatch.setattr(source, "read", lambda *_: [message])
-    (found,) = source.rows_of(given(streaming=True, includeSource="true", **changed), Range("a", 0, 3, 4))
-    assert found.column("source").to_pylist() == [{"topic": "a", "partition": 0, "offset": 3, "task": task}]
+    monkeypatch.setattr(source, "read", lambda *_: [[message(b"v", 1000)]])
+    (found,) = source.rows_of(given(streaming=True, includeSource="true", **changed), Range("a", 0, 1, 2))
+    assert found.column("source").to_pylist() == [{"topic": "a", "partition": 0, "offset": 1, "task": task}]
 
 
 # ---------------------------------------------------------------- retries
@@ -485,7 +541,7 @@ def test_every_call_is_retried(table: Table, call: str) -> None:
     table.timestamps = {A0: [(0, 9)], A1: [(0, 9)]}
     table.errors[call] = ["_TRANSPORT", "_ALL_BROKERS_DOWN", "_TIMED_OUT", "_RESOLVE", "NOT_LEADER_FOR_PARTITION"]
     found = stream(startingTimestamp="5")
-    assert found.latestOffset(found.initialOffset(), ALL) == {"a": {"0": 10, "1": 20}}
+    assert only(found.latestOffset(found.initialOffset(), ALL)) == {"a": {"0": 10, "1": 20}}
     assert table.errors[call] == []
 
 
@@ -520,7 +576,7 @@ def test_a_login_that_fails_is_told_at_once(table: Table, name: str, text: str, 
     table.errors["list_topics"] = ["_TRANSPORT"]
     table.reports = [client.KafkaError(getattr(client.KafkaError, name), text)]
     if not is_told:
-        assert stream().initialOffset() == {"a": {"0": 0, "1": 0}}
+        assert only(stream().initialOffset()) == {"a": {"0": 0, "1": 0}}
         return
     with pytest.raises(RefusedByBrokers, match=rf"^the metadata of topic a: the brokers answer {name} \({text}\)"):
         stream().initialOffset()

@@ -177,7 +177,49 @@ def test_a_column_source_that_does_not_say_where_rows_were_read_is_refused(
             with pytest.raises(UnsuitablePlan, match=f"column source does not say where a row was read: .* {fault}"):
                 each.writeStream.format("zombieproof").options(**told).start()
         else:
-            refuse_made_up(each)
+            refuse_made_up(each, is_of_ours=True)
+
+
+def test_a_column_source_of_a_static_table_is_refused(
+    spark: "SparkSession", load: "Callable[..., DataFrame]", tmp_path: Path
+) -> None:
+    kind = "value binary, source struct<topic:string,partition:int,offset:bigint>"
+    table = spark.createDataFrame([(b"a", ("in", 0, 5))], kind)
+    rows = load().drop("source").join(table, "value").select("value", "source")
+    told = {**NOBODY, "topic": "out", "checkpointLocation": str(tmp_path)}
+    with pytest.raises(UnsuitablePlan, match=r"column source does not say .* it is a column of a static table"):
+        rows.writeStream.format("zombieproof").options(**told).start()
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "fault"),
+    [
+        ("source", "struct('input' as topic, partition, 3L + 4L as offset)", "offset is a constant"),
+        ("source", "struct(topic, partition, bigint(length(value)) as offset)", "offset is column value"),
+        ("source", "struct(topic, partition, source.offset + 0 as offset)", ""),
+        ("source", "struct(topic, partition, timestampType as offset)", "offset is column timestampType"),
+        ("struct(topic, 0 as partition, offset) as source", "source", "partition is a constant"),
+        ("source", "source", ""),
+        ("struct(topic, partition, offset) as source", "struct(source.topic, partition, offset)", ""),
+    ],
+)
+def test_a_column_source_that_a_function_makes_up_is_refused(
+    query: Query, before: str, inside: str, fault: str
+) -> None:
+    columns = ("key", "value", "topic", "partition", "offset", "timestampType")
+
+    def write(rows: "DataFrame", batch: int) -> None:
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output"}
+        exactly_once(rows.selectExpr("value", f"{inside} as source"), batch, **told)
+
+    stream = query.rows().selectExpr(*columns, before).writeStream.foreachBatch(write)
+    stream = stream.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True)
+    if not fault:
+        stream.start().awaitTermination()
+        return
+    with pytest.raises(StreamingQueryException, match=f"column source does not say where .* {fault}"):
+        stream.start().awaitTermination()
+    assert not read_back(query.bootstrap, "output")
 
 
 @pytest.mark.parametrize(
@@ -443,11 +485,29 @@ def test_a_function_that_changes_its_group_cannot_repeat_a_batch(query: Query, b
     query.most = 10_000
     with pytest.raises(StreamingQueryException, match="after the write"):
         copied("old", fails=True)
-    with pytest.raises(StreamingQueryException, match=r"kafka_group_id is new, and batch 0, .*was written under old"):
+    with pytest.raises(StreamingQueryException, match=r"kafka.group.id is new, and batch 0, .*was written under old"):
         copied("new")
     copied("old")
     query.fill_more()
     copied("new")
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
+@pytest.mark.parametrize("is_repeated", [True, pytest.param(False, marks=pytest.mark.deep)])
+def test_by_batch_neither_group_nor_output_may_change(query: Query, is_repeated: bool) -> None:
+    def copied(group: str, topic: str) -> None:
+        told = {"kafka.group.id": group, "topic": topic, "exactlyOnceBy": "batch"}
+        written(query, query.rows("reader").select("value"), name="checkpoint", **told)
+
+    copied("one", "output")
+    if is_repeated:
+        query.forget_commit()
+        with pytest.raises(IllegalOption, match=r"kafka.group.id is two, and batch .* was written under one"):
+            copied("two", "output")
+    with pytest.raises(IllegalOption, match=r"topic is other, and batch .* of this query was written to output"):
+        copied("one", "other")
+    query.fill_more()
+    copied("one", "output")
     assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
 
 

@@ -1,5 +1,7 @@
 """A table gives the rows that it holds, and knows where they were read without making them."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -50,11 +52,16 @@ def table(rows: list[Row], at_once: int = 7) -> TableRows:
     return TableRows(table_of(iter(batches), OPTIONS), OPTIONS)
 
 
+def sent(rows: Sequence[Row]) -> list[Row]:
+    """The rows as they are sent; where each was read the table knows."""
+    return [row._replace(source=None) for row in rows]
+
+
 @given(ROWS)
 def test_its_rows_are_those_that_were_put_in(rows: list[Row]) -> None:
-    made = table(rows)
-    assert (len(made), list(made), list(made[:1])) == (len(rows), rows, rows[:1])
-    assert list(made[2:5]) == rows[2:5]
+    made, put_in = table(rows), sent(rows)
+    assert (len(made), list(made), list(made[:1])) == (len(put_in), put_in, put_in[:1])
+    assert list(made[2:5]) == put_in[2:5]
     assert spans(made, None) == spans(rows, None)
 
 
@@ -62,7 +69,7 @@ def test_its_rows_are_those_that_were_put_in(rows: list[Row]) -> None:
 def test_what_is_left_of_it_is_what_is_left_of_a_list(rows: list[Row], committed: dict[Place, int]) -> None:
     made, between = table(rows), spans(rows, None)
     of_table, of_list = left_by_positions(made, between, committed), left_by_positions(rows, between, committed)
-    assert list(of_table.rows) == list(of_list.rows)
+    assert list(of_table.rows) == sent(of_list.rows)
     assert (of_table.found, of_table.positions) == (of_list.found, of_list.positions)
 
 
@@ -88,6 +95,15 @@ def test_timestamps_are_milliseconds_and_left_out_unless_they_are_asked_for() ->
     micros = [1_700_000_000_123_456, 1000, None]
     assert stamped(micros, includeTimestamp="true") == [1_700_000_000_123, 1, None]
     assert stamped(micros) == [None, None, None]
+
+
+def test_a_negative_partition_is_refused() -> None:
+    columns = {"value": pa.array([b"a", b"b"]), "partition": pa.array([None, -1], pa.int32())}
+    columns["source"] = pa.array([{"topic": "a", "partition": 0, "offset": number} for number in range(2)])
+    with pytest.raises(
+        IllegalRows, match="column partition is -1 in a row; legal is the number of a partition, or null"
+    ):
+        table_of(iter([pa.RecordBatch.from_pydict(columns)]), OPTIONS)
 
 
 @pytest.mark.parametrize("micros", [-1_000_000, 0, 999])

@@ -42,6 +42,7 @@ from zombieproof.pipeline.sink.rows import (
     Row,
     Work,
     digest,
+    foreign,
     left_by_identity,
     left_by_positions,
     others_of,
@@ -118,7 +119,8 @@ class Delivering:
             self._identity = self._identity._replace(rows=digest(rows))
         self._between = spans(rows, identity)
         self._places = [self._identity.place] if self._is_by_batch else list(self._between)
-        self._topics = {row.topic for row in rows[:1]} | {topic for topic, _ in self._places}
+        self._outputs = {row.topic for row in rows[:1]}
+        self._topics = self._outputs | {topic for topic, _ in self._places}
         self._until, self._patience_s = time.monotonic() + deadline_s, LOOK_S
         self._work: Work | None = None
         self._lasts_s = float(settings.get("transaction.timeout.ms", TRANSACTION_S * 1000)) / 1000
@@ -391,10 +393,13 @@ class Delivering:
         """The positions that are committed together with the rows."""
         if self._is_by_batch:
             return {self._places[0]: (self._identity.batch, self._identity.metadata())}
-        return {
-            place: (past, self._identity._replace(first=self._begins.get(place, NONE)).metadata())
-            for place, past in self._left().positions.items()
-        }
+        return {place: (past, self._of_position(place).metadata()) for place, past in self._left().positions.items()}
+
+    def _of_position(self, place: Place) -> Identity:
+        """The identity that goes with one position: brokers limit its length, so it has the ids of two topics alone."""
+        names = {place[0], foreign(place[0]), *self._outputs}
+        ids = {name: each for name, each in self._identity.topic_ids.items() if name in names}
+        return self._identity._replace(first=self._begins.get(place, NONE), topic_ids=ids)
 
     def _records(self) -> Sequence[Row]:
         """The records of the progress topic that say the same."""

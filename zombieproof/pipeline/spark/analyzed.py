@@ -156,16 +156,24 @@ def field_of(of: Any, name: str) -> Any:
     raise AttributeError(f"{of.getClass().getName()} has no field {name}: this version of Spark is not supported")
 
 
-def refuse_made_up(frame: Any) -> None:
+STATIC: Final = "a column of a static table"
+
+
+def refuse_made_up(frame: Any, batches: Mapping[int, Any] = MappingProxyType({}), *, is_of_ours: bool) -> None:
     """Check that column `source` says where a row was read, as far as the plan shows.
+
+    Args:
+        frame: the rows.
+        batches: the analyzed plan before the rows of a micro-batch, by their RDD.
+        is_of_ours: whether all streams are sources of this project, whose columns are known.
 
     Raises:
         UnsuitablePlan: it is made of other columns or of constants.
     """
     analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
     number = next(each.exprId().id() for each in each_of(analyzed.output()) if each.name().lower() == "source")
-    origin = _origin_of_column(analyzed, number)
-    if origin not in ("", "source"):
+    origin = _origin_of_column(analyzed, number, batches)
+    if origin not in ("", "source") and (is_of_ours or origin == STATIC):
         raise UnsuitablePlan(
             f"sink: column source does not say where a row was read: it is {origin}. Rows would be taken for others, "
             "and lost. Use that of option includeSource, or make it from the columns topic, partition and offset "
@@ -173,40 +181,49 @@ def refuse_made_up(frame: Any) -> None:
         )
 
 
-def _origin_of_column(node: Any, number: int) -> str:
+def _origin_of_column(node: Any, number: int, batches: Mapping[int, Any]) -> str:
     """Which column of the source a column of a plan is; "" if an operator hides that."""
     kind, below = node.getClass().getSimpleName(), list(each_of(node.children()))
     names = [(int(each.exprId().id()), str(each.name())) for each in each_of(node.output())]
+    if kind == "LogicalRDD" and node.rdd().id() in batches:
+        before = batches[node.rdd().id()]
+        index = [each for each, _ in names].index(number)
+        return _origin_of_column(before, int(list(each_of(before.output()))[index].exprId().id()), {})
     if not below:
-        return dict(names).get(number, "")
+        return dict(names).get(number, "") if node.isStreaming() else STATIC
     if kind == "Project":
         for each in each_of(node.projectList()):
             if each.exprId().id() == number and each.getClass().getSimpleName() == "Alias":
-                return _origin(each.child(), below[0])
+                return _origin(each.child(), below[0], batches)
     if kind == "Union":
         index = [each for each, _ in names].index(number)
         outputs = [list(each_of(child.output()))[index].exprId().id() for child in below]
-        found = {_origin_of_column(*each) for each in zip(below, outputs, strict=True)}
+        found = {_origin_of_column(*each, batches) for each in zip(below, outputs, strict=True)}
         return found.pop() if len(found) == 1 else next((each for each in found if each not in ("", "source")), "")
     for child in below:
         if any(each.exprId().id() == number for each in each_of(child.output())):
-            return _origin_of_column(child, number)
+            return _origin_of_column(child, number, batches)
     return ""
 
 
-def _origin(expression: Any, below: Any) -> str:
-    """Which column of the source an expression is, "source" if it is a struct of what that has; "" if it is hidden."""
+def _origin(expression: Any, below: Any, batches: Mapping[int, Any]) -> str:
+    """Which column of the source an expression is made of, "source" if it is a struct of the right ones.
+
+    "" if that is hidden, or if it is made of several.
+    """
     kind = expression.getClass().getSimpleName()
     if kind == "AttributeReference":
-        return _origin_of_column(below, expression.exprId().id())
+        return _origin_of_column(below, int(expression.exprId().id()), batches)
     if kind == "Literal":
         return "a constant"
     if kind != "CreateNamedStruct":
-        return ""
+        made_of = [int(each.exprId().id()) for each in each_of(expression.references())]
+        found = {_origin_of_column(below, each, batches) for each in made_of} or {"a constant"}
+        return found.pop() if len(found) == 1 else ""
     parts = list(each_of(expression.children()))
     for name, part in zip(map(str, parts[::2]), parts[1::2], strict=True):
-        origin = _origin(part, below)
-        is_right = origin in ("", name) or (name == "topic" and origin == "a constant")
+        origin = _origin(part, below, batches)
+        is_right = origin in ("", "source", name) or (name == "topic" and origin == "a constant")
         if name in ("topic", "partition", "offset") and not is_right:
-            return f"a struct whose field {name} is {origin if origin == 'a constant' else f'column {origin}'}"
+            return f"a struct whose field {name} is {origin if origin.startswith('a ') else f'column {origin}'}"
     return "source"

@@ -6,14 +6,28 @@ the code names: constants, and functions and classes of the same top-level modul
 count. Values that may change while a program runs count by type: lists, dictionaries and attributes of objects.
 """
 
+import datetime as dt
+import decimal
+import enum
+import fractions
 import functools
 import hashlib
+import operator
+import pathlib
 import re
+import uuid
+import zoneinfo
 from collections.abc import Iterator
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-PLAIN: Final = (str, bytes, int, float, complex, type(None), type(...))
+PLAIN: Final = (
+    *(str, bytes, int, float, complex, type(None), type(...), range, slice),
+    *(dt.date, dt.time, dt.timedelta, dt.timezone, zoneinfo.ZoneInfo),
+    *(decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath),
+    *(operator.attrgetter, operator.itemgetter, operator.methodcaller),
+)
+"""Types of values that never change, and whose text is the same in each process."""
 DEEPEST: Final = 50
 """Values that are nested deeper count by their type."""
 OF_SPARK: Final = "pyspark"
@@ -34,6 +48,9 @@ class _Reading:
 
     def parts(self, value: Any, depth: int) -> Iterator[str]:
         """Yield texts that tell one value from another."""
+        if isinstance(value, enum.Enum):
+            yield f"{type(value).__qualname__}.{value.name}"
+            return
         if isinstance(value, PLAIN):
             yield f"{type(value).__name__} {value!r}"
             return
@@ -78,6 +95,11 @@ class _Reading:
                 if callable(members[name]) or isinstance(members[name], (staticmethod, classmethod, property)):
                     yield name
                     yield from self.parts(members[name], depth + 1)
+        elif isinstance(value, BuiltinFunctionType):
+            yield f"{value.__module__}.{value.__qualname__}"
+            yield from self.parts(value.__self__, depth + 1)
+        elif callable(value) and hasattr(value, "__wrapped__"):
+            yield from self.parts(value.__wrapped__, depth + 1)
         elif callable(value) and isinstance(vars(type(value)).get("__call__"), FunctionType):
             yield from self.parts(type(value), depth + 1)
 

@@ -68,7 +68,11 @@ ARROW_SOURCE: Final = pa.field(
 )
 ROWS: Final = 10_000
 """So many rows, or somewhat more, are handed to Spark at once."""
+MOST_BYTES: Final = 64 << 20
+"""With so many bytes fewer rows are handed over."""
 NO_TIMESTAMP: Final = -1
+MOST_MS: Final = ((1 << 63) - 1) // 1000
+"""Spark counts microseconds in 64 bits."""
 REPROCESS: Final = "@reprocess"
 """In the offsets of a checkpoint, the key whose value is the name of `reprocess`. No topic has an @ in its name."""
 GROUP: Final = "@group"
@@ -181,15 +185,18 @@ def _cut(whole: Range, count: int) -> list[Range]:
     return [replace(whole, first=first, past=past) for first, past in pairwise(cuts)]
 
 
-def rows_of(options: SourceOptions, given: Range) -> Iterator[pa.RecordBatch]:
-    """The committed records of a range, as batches of Arrow's.
+def rows_of(options: SourceOptions, given: InputPartition) -> Iterator[pa.RecordBatch]:
+    """The committed records of a range, as batches of Arrow's; none of what Spark makes up where there are no ranges.
 
     Rows of a source that may split partitions name no task: two tasks that commit offsets of one partition would
     overtake each other, so mode *partition* of the sink refuses rows that no single task has read.
     """
+    if not isinstance(given, Range):
+        return
     place, task = (given.topic, given.partition), NONE if options.may_split else this_attempt().task
     garbage.spared()
     waiting: list[Any] = []
+    size = 0
     losses = Losses(fail=options.fail_on_data_loss)
     for messages in read(
         options.settings,
@@ -202,9 +209,10 @@ def rows_of(options: SourceOptions, given: Range) -> Iterator[pa.RecordBatch]:
         options.retries,
     ):
         waiting += messages
-        if len(waiting) >= ROWS:
+        size += sum(map(len, messages))  # the lengths of their values
+        if len(waiting) >= ROWS or size >= MOST_BYTES:
             yield _batch(options, place, task, waiting)
-            waiting = []
+            waiting, size = [], 0
     if waiting:
         yield _batch(options, place, task, waiting)
 
@@ -214,8 +222,18 @@ def _batch(options: SourceOptions, place: Place, task: int, messages: list[Any])
         return _columns(options, place, task, messages)
 
 
-def _microseconds(stamps: Any) -> Any:
-    """Kafka's timestamps as Spark has them; null where there is none."""
+def _microseconds(place: Place, stamps: Any) -> Any:
+    """Kafka's timestamps as Spark has them; null where there is none.
+
+    Raises:
+        RangeNotRead: Spark cannot have one.
+    """
+    latest = pc.max(stamps).as_py()
+    if latest > MOST_MS:
+        raise RangeNotRead(
+            f"source: the timestamp of a record of {named([place])} is {latest} ms since 1970, and Spark has none "
+            f"later than {MOST_MS}; begin after that record, with a new checkpoint and startingOffsets"
+        )
     there = pc.if_else(pc.equal(stamps, NO_TIMESTAMP), pa.scalar(None, pa.int64()), stamps)
     return pc.multiply(there, 1000).cast(pa.timestamp("us", tz="UTC"))
 
@@ -231,7 +249,7 @@ def _columns(options: SourceOptions, place: Place, task: int, messages: list[Any
         pa.repeat(pa.scalar(topic, pa.string()), count),
         pa.repeat(pa.scalar(partition, pa.int32()), count),
         offsets,
-        _microseconds(pa.array([at for _, at in stamps], pa.int64())),
+        _microseconds(place, pa.array([at for _, at in stamps], pa.int64())),
         # librdkafka counts from 1 (0: there is none), Kafka from 0 (-1: there is none).
         pa.array([kind - 1 for kind, _ in stamps], pa.int32()),
     ]
@@ -285,8 +303,8 @@ def places_of(batches: MicroBatches, options: SourceOptions, known: frozenset[st
 
 def resolved(
     batches: MicroBatches, bound: Bound, places: list[Place], asked: list[Place], unmatched: Unmatched
-) -> tuple[dict[Place, int], bool]:
-    """Resolve words and timestamps to offsets, for those of `places` in `asked`; also whether one is at the end.
+) -> tuple[dict[Place, int], list[Place]]:
+    """Resolve words and timestamps to offsets, for those of `places` in `asked`; also which of them begin at the end.
 
     Raises:
         IllegalOption: a bound for each partition names one that is not there, or leaves one out; or no record matches
@@ -316,7 +334,7 @@ def resolved(
                 "earlier timestamp, or startingOffsetsByTimestampStrategy=latest to begin at the end"
             )
         said = {place: LATEST if offset == NONE else offset for place, offset in found.items()}
-    at_end = LATEST in said.values()
+    at_end = sorted(place for place, offset in said.items() if offset == LATEST)
     for place, offset in said.items():
         if offset in (EARLIEST, LATEST):
             said[place] = batches.ends(place)[0 if offset == EARLIEST else 1]
@@ -446,11 +464,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             committed = batches.committed(places)
             fresh = [place for place in places if committed[place] == NONE]
             placed = [place for place in places if committed[place] != NONE]
-            told, self._begins_at_the_end = resolved(batches, options.starting, places, fresh, options.unmatched)
+            told, at_end = resolved(batches, options.starting, places, fresh, options.unmatched)
+            self._begins_at_the_end = at_end != []
             if isinstance(options.starting.value, Mapping) and not options.starting.is_timestamp:
                 _refuse_beyond(options, told, {place: batches.ends(place)[1] for place in told})
             if batches.is_of_a_sink:
-                _refuse_latest(options, fresh, placed)
+                _refuse_latest(options, at_end, placed)
             self._initial = self._json(batches.begin({**committed, **told}, committed), topic_ids)
             if placed:
                 self._warn_of_start(f"group {options.group} has committed offsets of {named(placed)}")
@@ -598,7 +617,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ranges(begins, ends, options.min_partitions, options.most_of_a_task)
 
     @reason_first_in
-    def read(self, partition: Range) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The committed records of a range."""
         return rows_of(self._options, partition)
 
@@ -612,16 +631,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._batches = None
 
 
-def _refuse_latest(options: SourceOptions, fresh: list[Place], placed: list[Place]) -> None:
+def _refuse_latest(options: SourceOptions, late: list[Place], placed: list[Place]) -> None:
     """Check that a query that has lost its checkpoint does not skip the records of a partition without a position.
 
     Raises:
         IllegalOption: it would begin at the end of one.
     """
-    value = options.starting.value
-    late = [place for place in fresh if (value if isinstance(value, int) else value[place]) == LATEST]
-    if late and placed and not options.starting.is_timestamp:
-        offsets = json.dumps(as_json({**dict.fromkeys(placed, LATEST), **dict.fromkeys(fresh, 0)}))
+    if late and placed:
+        offsets = json.dumps(as_json({**dict.fromkeys(placed, LATEST), **dict.fromkeys(late, 0)}))
         raise IllegalOption(
             f"source: {options.starting.option} is latest for {named(late)}, of which group {options.group} has no "
             f"position, while a sink has committed that of {named(placed)}. So the query has run before, without a "
@@ -697,6 +714,6 @@ class BatchReader(DataSourceReader):
             batches.close()
 
     @reason_first_in
-    def read(self, partition: Range) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The committed records of a range."""
         return rows_of(self._options, partition)

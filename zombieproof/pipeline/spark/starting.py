@@ -94,7 +94,7 @@ class _Running:
     """A query with a function of `foreachBatch`.
 
     Attributes:
-        plan: before the rows of a micro-batch.
+        plan: before the rows of a micro-batch; and as Spark has it.
         checkpoint: with which it was started.
         thread: of the function.
         rows: number of the RDD with the rows of this micro-batch.
@@ -104,6 +104,7 @@ class _Running:
     """
 
     plan: Node
+    analyzed: Any = None
     checkpoint: _Checkpoint = field(default_factory=_Checkpoint)
     thread: int = NONE
     rows: int = NONE
@@ -181,11 +182,12 @@ def _keeping_the_plan(original: Callable[..., Any]) -> Callable[..., Any]:
     def foreach_batch(writer: Any, func: Callable[[Any, int], None]) -> Any:
         try:
             plan = plan_of(writer._df)  # noqa: SLF001  # PySpark has no public name for it
+            analyzed = writer._df._jdf.queryExecution().analyzed()  # noqa: SLF001  # as above
         except (AttributeError, Py4JError) as unknown:
             LOGGER.info("the plan before foreachBatch is not known: %s", unknown)
             return original(writer, func)
 
-        running = _Running(plan)
+        running = _Running(plan, analyzed)
 
         @functools.wraps(func)
         def with_plan(rows: Any, batch: int) -> None:
@@ -238,8 +240,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     _refuse_other_reprocess(plan, extra)
     running, name = _function_of(session, plan, streaming=streaming), name_of(frame, options.topic)
     if running is not None:
-        _check_in_function(options, plan, running)
-        _refuse_group_of_repeated(options, options.name or name, running.checkpoint)
+        _check_in_function(frame, options, plan, running)
     checkpoint = _Checkpoint() if running is None else running.checkpoint
     source_ids: Mapping[str, str] = {}
     if options.by == By.SOURCE:
@@ -248,6 +249,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
         checkpoint = _checkpoint_of(session, extra)
         _check_start(frame, options, plan, checkpoint)
         _refuse_taken_group(options, options.name or name, checkpoint.query, plan, source_ids)
+    _refuse_written_elsewhere(options, options.name or name, checkpoint, streaming=streaming)
     writer_id = uuid.uuid4().hex if streaming else run_of(session)
     progress_id = checkpoint.progress_ids.get(options.progress_topic, "")
     writer.option(CHECKED, name)
@@ -330,15 +332,14 @@ def _check_start(frame: Any, options: SinkOptions, plan: Node, checkpoint: _Chec
     """
     _refuse_changed_group(checkpoint, plan)
     if options.by == By.SOURCE:
-        if all(leaf.source is not None for leaf in plan.leaves()):
-            refuse_made_up(frame)
+        refuse_made_up(frame, is_of_ours=_is_of_ours(plan))
         _refuse_other_groups(options, plan)
         _refuse_other_clusters(options, checkpoint.query, plan)
     elif not checkpoint.query:
         _look_at_sources(plan, is_refused=True)
 
 
-def _check_in_function(options: SinkOptions, plan: Node, running: _Running) -> None:
+def _check_in_function(frame: Any, options: SinkOptions, plan: Node, running: _Running) -> None:
     """Check a write in a function of `foreachBatch`.
 
     Raises:
@@ -352,20 +353,24 @@ def _check_in_function(options: SinkOptions, plan: Node, running: _Running) -> N
                 "checkpoint and localCheckpoint hide that), so column source might not tell whether they were written. "
                 f"Derive them from the rows of the micro-batch; or {BY_BATCH}"
             )
+        refuse_made_up(frame, {running.rows: running.analyzed}, is_of_ours=_is_of_ours(running.plan))
         running.groups.add(options.group)
     if not running.checkpoint.query and options.progress_topic not in running.progress_topics:
         _make_progress_topic(options)
         running.progress_topics.add(options.progress_topic)
 
 
-def _refuse_group_of_repeated(options: SinkOptions, name: str, checkpoint: _Checkpoint) -> None:
-    """Check that a batch that a function of `foreachBatch` repeats was not written under another group.
+def _refuse_written_elsewhere(options: SinkOptions, name: str, checkpoint: _Checkpoint, *, streaming: bool) -> None:
+    """Check that a batch that is repeated was not written under another group, and, by batch, into another topic.
 
     Raises:
         IllegalOption: it was.
         BrokersUnavailable: no broker tells.
     """
-    if checkpoint.is_finished or options.batch != checkpoint.newest:
+    newest = NONE if checkpoint.newest is None else checkpoint.newest
+    is_repeated = not checkpoint.is_finished and options.batch in (NONE, newest)
+    has_one_output = streaming and options.by == By.BATCH
+    if not checkpoint.query or not (is_repeated or has_one_output):
         return
     progress = Progress(options.settings, options.group, options.progress_topic)
 
@@ -373,18 +378,31 @@ def _refuse_group_of_repeated(options: SinkOptions, name: str, checkpoint: _Chec
         progress.ask(())
         return progress.of_all_groups() if progress.topic in progress.ids() else []
 
-    others = set()
+    groups = set()
     for group, place, (_, text) in answered(ask, f"the records of topic {options.progress_topic}"):
         identity = identity_of_any(text, place)
-        if identity is not None and (identity.query, identity.sink) == (checkpoint.query, name):
-            others |= {group} if identity.batch >= options.batch else set()
-    if others and options.group not in others:
-        old = ", ".join(sorted(others))
+        if identity is None or identity.query != checkpoint.query:
+            continue
+        if is_repeated and identity.sink == name and identity.batch >= newest:
+            groups.add(group)
+        if has_one_output and identity.rows and group == options.group and place[0] != options.topic:
+            raise IllegalOption(
+                f"sink: topic is {options.topic}, and batch {identity.batch} of this query was written to {place[0]} "
+                f"under group {group}. Write to {place[0]}; or give the other output a query, a checkpoint and a group "
+                "of its own"
+            )
+    if groups and options.group not in groups:
+        old = ", ".join(sorted(groups))
         raise IllegalOption(
-            f"exactly_once: kafka_group_id is {options.group}, and batch {options.batch}, which is repeated, was "
-            f"written under {old}: its rows would be written again. Use {old} until the batch is finished, and change "
-            "the group then"
+            f"sink: kafka.group.id is {options.group}, and batch {newest}, which is repeated, was written "
+            f"under {old}: its rows would be written again. Use {old} until the batch is finished, and change the "
+            "group then"
         )
+
+
+def _is_of_ours(plan: Node) -> bool:
+    """Whether every stream of a plan is read by a source of this project."""
+    return all(leaf.source is not None for leaf in plan.leaves() if leaf.load)
 
 
 def _has(plan: Node, part: Node) -> bool:

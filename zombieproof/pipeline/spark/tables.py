@@ -126,11 +126,24 @@ def _of_sink(batch: pa.RecordBatch, options: SinkOptions) -> pa.Table:
             made[name] = _milliseconds(column.cast(kind))
         elif name == "headers":
             made[name] = _with_keys(column.cast(kind))
+        elif name == "partition":
+            made[name] = _partitions(column.cast(kind))
         else:
             made[name] = column.cast(kind)
     if "topic" in made and made["topic"].null_count:
         raise IllegalRows("sink: column topic is null in a row; legal is a topic in each, or option topic for all")
     return pa.table(made)
+
+
+def _partitions(column: Any) -> Any:
+    """Partitions; null for the one that the client chooses."""
+    least = pc.min(column).as_py()
+    if least is not None and least < 0:
+        raise IllegalRows(
+            f"sink: column partition is {least} in a row; legal is the number of a partition, or null for the one that "
+            "the client chooses by the key"
+        )
+    return column
 
 
 def _with_keys(column: Any) -> Any:
@@ -175,7 +188,7 @@ def _of_source(column: Any) -> Any:
 
 
 class TableRows(LocatedRows):
-    """A table as rows of a delivery, which are made some at a time: while they are sent the next ones are made."""
+    """A table as rows of a delivery, which are made some at a time, without their source: `spans` tells it."""
 
     def __init__(self, table: pa.Table, options: SinkOptions) -> None:
         self._table, self._options = table, options
