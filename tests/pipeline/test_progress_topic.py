@@ -213,5 +213,5 @@ def test_positions_without_ids_are_still_known(
     group = client.Consumer({**given["settings"], "group.id": given["group"]})
     group.commit(offsets=[client.TopicPartition("input", each, 25, text) for each in (0, 1)], asynchronous=False)
     group.close()
-    assert deliver(rows, **given, identity=Identity("q", 4)).dropped == 9
+    assert deliver(rows, **given, identity=Identity("q", 4, run="r")).dropped == 9
     assert output() == once(rows[9:])

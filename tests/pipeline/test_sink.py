@@ -22,9 +22,10 @@ pytest.importorskip(
 from tests.pipeline.topics import make_topics
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import IllegalSetting, client, producer_for
+from zombieproof.pipeline.progress_topic import TOPIC
 from zombieproof.pipeline.sink import Delivering, DeliveryError, Identity, Source, deliver, resolve
 from zombieproof.pipeline.sink.asking import Asking
-from zombieproof.pipeline.sink.claims import Query
+from zombieproof.pipeline.sink.claims import Claim, Query
 from zombieproof.pipeline.sink.rows import IllegalRows, Row, foreign
 
 Output = Callable[[], Counter[bytes | None]]
@@ -453,6 +454,37 @@ def test_batch_queries_of_one_group_write_ranges_in_order(given: dict[str, Any],
         with pytest.raises(DeliveryError, match="position only says that rows from 50 on were written"):
             written(first, 60)
     assert output() == once([*rows[20:40], *rows[50:]])
+
+
+@pytest.mark.parametrize("batch", [NONE, 7])
+def test_a_batch_query_below_the_position_of_a_stream_is_refused(
+    given: dict[str, Any], output: Output, batch: int
+) -> None:
+    """A stream may have begun anywhere."""
+    rows = [Row("output", b"%d" % number, source=Source("input", 0, number)) for number in range(20)]
+    deliver(rows[10:], **given, identity=Identity("stream", 0, sink="s", run="r"))
+    for some in (rows[:10], rows):
+        with pytest.raises(
+            DeliveryError, match="its position only says that rows from an unknown offset on were written"
+        ):
+            deliver(some, **given, identity=Identity("job", batch, sink="s"))
+    assert output() == once(rows[10:])
+
+
+def test_a_plain_commit_for_the_progress_topic_does_not_hide_the_claim(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    def delivered(some: "list[Row]", mode: str) -> int:
+        claim = Claim(mode, "source", f"copier-{mode}")
+        return deliver(some, **given | {"transactional_id": claim.transactional_id}, query=Query(claim=claim)).sent
+
+    assert delivered(rows[:9], "batch") == 9
+    group = client.Consumer({**given["settings"], "group.id": given["group"]})
+    group.commit(offsets=[client.TopicPartition(TOPIC, 0, 5)], asynchronous=False)
+    group.close()
+    assert delivered(rows[:12], "partition") == 3
+    assert delivered(rows, "batch") == len(rows) - 12
+    assert output() == once(rows)
 
 
 def test_a_group_that_somebody_else_writes_to_is_no_identity(

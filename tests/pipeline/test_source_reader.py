@@ -403,8 +403,21 @@ def test_a_new_partition_that_does_not_begin_at_0_is_data_loss(table: Table) -> 
     start, end = {"a": {"0": 10, "1": 20}}, {"a": {"0": 10, "1": 20}, "b": {"0": 5}}
     with pytest.raises(RangeNotRead, match=r"b-0: offsets 0 to 1 \(2\) were deleted"):
         stream(subscribePattern=".").partitions(start, end)
-    table.committed = {B0: 3}
+    table.committed, table.metadata = {B0: 3}, {B0: Identity("q", 1).metadata()}
     assert stream(subscribePattern=".").partitions(start, end) == [Range("b", 0, 3, 5)]
+
+
+def test_offsets_that_other_clients_have_committed_do_not_skip_records_beside_those_of_a_sink(table: Table) -> None:
+    table.committed = {A0: 5, A1: 7, B0: 2}
+    assert only(stream().initialOffset()) == {"a": {"0": 5, "1": 7}}, "no sink has committed any"
+    table.metadata = {A0: Identity("q", 1).metadata()}
+    assert only(stream().initialOffset()) == {"a": {"0": 5, "1": 0}}
+    table.logs[B0] = (0, 4)
+    found, start = stream(subscribePattern="."), {"a": {"0": 10, "1": 20}}
+    ends = found.latestOffset(start, ALL)
+    assert (only(ends)["b"], ends["@initial"]["b"]) == ({"0": 4}, {"0": 0})
+    assert found.partitions(start, ends) == [Range("b", 0, 0, 4)]
+    assert stream(subscribePattern=".").partitions(start, only(ends)) == [Range("b", 0, 0, 4)]
 
 
 @pytest.mark.parametrize("choice", [{"subscribePattern": "."}, {"subscribe": "a,b"}, {"assign": '{"a":[0,1],"b":[0]}'}])

@@ -4,7 +4,9 @@ Workers import this module, so it stands by itself. A fault is armed by a file t
 a batch tell each other by files beside it that they have written.
 """
 
+import json
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +21,7 @@ from zombieproof.pipeline.sink.claims import Claim, partition_id
 from zombieproof.pipeline.sink.rows import LocatedRows, located
 from zombieproof.pipeline.spark import sink
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
-from zombieproof.pipeline.spark.options import CHECKED, Mode, sink_options
+from zombieproof.pipeline.spark.options import CHECKED, STARTED, Mode, sink_options
 from zombieproof.pipeline.spark.sink import StreamWriter
 from zombieproof.pipeline.spark.staging import Handed
 from zombieproof.pipeline.spark.tables import TableRows, table_of
@@ -191,6 +193,7 @@ class Faulty(DataSource):
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802  # Spark's name
         told = {name: value for name, value in self.options.items() if name not in ("point", "armed")}
         told[CHECKED] = "output/the sink of these tests"
+        told[STARTED] = json.dumps([uuid.uuid4().hex])
         ZombieproofSource(told).streamWriter(schema, overwrite)
         return self.writes(sink_options(told, streaming=True), Fault(self.options["point"], self.options["armed"]))
 

@@ -186,9 +186,13 @@ def test_a_column_source_of_a_static_table_is_refused(
     kind = "value binary, source struct<topic:string,partition:int,offset:bigint>"
     table = spark.createDataFrame([(b"a", ("in", 0, 5))], kind)
     rows = load().drop("source").join(table, "value").select("value", "source")
-    told = {**NOBODY, "topic": "out", "checkpointLocation": str(tmp_path)}
-    with pytest.raises(UnsuitablePlan, match=r"column source does not say .* it is a column of a static table"):
-        rows.writeStream.format("zombieproof").options(**told).start()
+    files = spark.readStream.text(str(tmp_path)).selectExpr(
+        "value", "struct('in' as topic, 0 as partition, 7L as offset)"
+    )
+    told = {**NOBODY, "topic": "out", "checkpointLocation": str(tmp_path / "checkpoint")}
+    for each, fault in ((rows, "a column of a static table"), (files.toDF("value", "source"), "offset is a constant")):
+        with pytest.raises(UnsuitablePlan, match=f"column source does not say where a row was read: .*{fault}"):
+            each.writeStream.format("zombieproof").options(**told).start()
 
 
 @pytest.mark.parametrize(
@@ -509,6 +513,56 @@ def test_by_batch_neither_group_nor_output_may_change(query: Query, is_repeated:
     query.fill_more()
     copied("one", "output")
     assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
+@pytest.mark.parametrize(
+    "is_a_function", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["format", "foreachBatch"]
+)
+def test_an_older_checkpoint_with_another_plan_is_refused_at_each_start(query: Query, is_a_function: bool) -> None:
+    def copied(condition: str) -> None:
+        def write(rows: "DataFrame", batch: int) -> None:
+            told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output"}
+            exactly_once(rows.where(condition).select("value", "source"), batch, **told)
+
+        if not is_a_function:
+            written(query, query.rows().where(condition).select("value", "source"), name="checkpoint")
+            return
+        stream = query.rows().writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
+        stream.trigger(availableNow=True).start().awaitTermination()
+
+    kept = query.folder / "kept"
+    query.most = 10_000
+    copied("offset < 20")
+    shutil.copytree(query.checkpoint, kept)
+    query.fill_more()
+    copied("offset < 20 or offset > 30")
+    found = read_back(query.bootstrap, "output")
+    shutil.rmtree(query.checkpoint)
+    shutil.copytree(kept, query.checkpoint)
+    query.most = 5
+    for _ in range(2):
+        with pytest.raises((TakenGroup, StreamingQueryException), match=r"with a checkpoint that has finished 1 batches"):
+            copied("offset > 60")
+    assert read_back(query.bootstrap, "output") == found
+
+
+def test_a_stream_does_not_begin_after_the_position_of_a_batch_query(query: Query) -> None:
+    """Such a position says from where on rows were written, which need not be the beginning."""
+    read = query.spark.read.format("zombieproof").options(**query.kafka, subscribe="input", includeSource="true")
+    rows = read.options(startingOffsets='{"input":{"0":5,"1":5,"2":5}}').load().select("value", "source")
+    rows.write.format("zombieproof").options(**query.kafka, topic="output", name="one").mode("append").save()
+    with pytest.raises(TakenGroup, match=r"this is query without a checkpoint, sink output/one"):
+        query.rows().select("value", "source").writeStream.format("zombieproof").options(
+            **query.kafka, topic="output", name="one", checkpointLocation=str(query.checkpoint)
+        ).start()
+
+
+def test_the_progress_topic_is_neither_input_nor_output(query: Query) -> None:
+    rows = query.rows().select("value", "source")
+    with pytest.raises(IllegalOption, match="sink: topic is zombieproof-progress, which keeps the positions"):
+        written(query, rows, topic="zombieproof-progress")
+    with pytest.raises(IllegalOption, match="source: input keeps the positions of this write"):
+        written(query, query.rows(progressTopic="input").select("value", "source"), progressTopic="input")
 
 
 def test_a_lost_checkpoint_by_batch_is_refused_before_the_query_starts(query: Query) -> None:

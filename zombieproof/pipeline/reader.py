@@ -257,17 +257,20 @@ class MicroBatches:
             self._is_legal(each)
         return found
 
-    def committed(self, places: list[Place]) -> dict[Place, int]:
+    def committed(self, places: list[Place], *, by_sinks: bool = False) -> dict[Place, int]:
         """The committed offsets of the group, or else those of the progress topic; NONE where there is neither.
+
+        Offsets that other clients have committed do not tell what is in the output. They do not count where a sink of
+        this project has committed another one of `places`, nor if only those `by_sinks` are wanted.
 
         Raises:
             TopicRemade: the topic was deleted and created again since the commit.
         """
         if not places:
             return {}
-        return self._ask(f"the committed offsets of group {self._group}", lambda: self._committed(places))
+        return self._ask(f"the committed offsets of group {self._group}", lambda: self._committed(places, by_sinks))
 
-    def _committed(self, places: list[Place]) -> dict[Place, int]:
+    def _committed(self, places: list[Place], by_sinks: bool) -> dict[Place, int]:
         ids = self._ids({topic for topic, _ in places})
         found = {
             (told.topic, told.partition): Committed(max(_offset_of(told), NONE), told.metadata or "")
@@ -276,17 +279,17 @@ class MicroBatches:
         if self._progress.topic in ids and (lost := unsigned(found)):
             self._progress.check(ids[self._progress.topic])
             found |= self._progress.newest(lost)
-        self.is_of_a_sink = False
-        for each, (offset, text) in found.items():
-            if (identity := identity_of_any(text, each)) is None:
-                continue
-            self.is_of_a_sink = True
+        identities = {each: identity_of_any(text, each) for each, (_, text) in found.items()}
+        of_sinks = {each: identity for each, identity in identities.items() if identity is not None}
+        for each, identity in of_sinks.items():
             if remade := identity.remade(ids):
                 raise TopicRemade(
-                    f"the committed offset {offset} of {named([each])} under group {self._group} is older than topic "
-                    f"{remade}. {REMADE}"
+                    f"the committed offset {found[each].offset} of {named([each])} under group {self._group} is older "
+                    f"than topic {remade}. {REMADE}"
                 )
-        return {each: offset for each, (offset, _) in found.items()}
+        self.is_of_a_sink = of_sinks != {}
+        counts = of_sinks if self.is_of_a_sink or by_sinks else found
+        return {each: offset if each in counts else NONE for each, (offset, _) in found.items()}
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
         """The ids of topics, without those that the brokers do not have; "" if brokers have no ids."""

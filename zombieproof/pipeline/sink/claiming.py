@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from zombieproof.model.spark_sink.vocabulary import Reply
-from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import Settings, client
-from zombieproof.pipeline.progress_topic import PARTITION, Committed, Progress, ProgressUnusable, without_position
+from zombieproof.pipeline.progress_topic import PARTITION, Committed, Progress, ProgressUnusable, unsigned
 from zombieproof.pipeline.sink.asking import Asking, RowsNotAcknowledged
 from zombieproof.pipeline.sink.claims import Claim
 from zombieproof.pipeline.sink.replies import reply_of
@@ -48,7 +47,7 @@ class Claiming:
         Raises:
             NoIdentity: no delivery has written it.
         """
-        self.found, self._is_in_group = Claim.of_metadata(committed.metadata), in_group.offset != NONE
+        self.found, self._is_in_group = Claim.of_metadata(committed.metadata), in_group.metadata != ""
 
     def is_needed(self, generations: Mapping[Place, int]) -> bool:
         """Whether another mode may still commit rows of places, whose positions have the given generations."""
@@ -99,7 +98,7 @@ class Claiming:
 
     def _newest(self, asking: Asking, within_s: float) -> Claim | None:
         committed = asking.committed([self.place], within_s)
-        if lost := without_position(committed):
+        if lost := unsigned(committed):
             committed |= self._progress.newest(lost)
         return Claim.of_metadata(committed[self.place].metadata)
 

@@ -310,16 +310,17 @@ class Delivering:
                 return f"{said}, and a client that is no sink has committed position {at[place]}", NOT_OURS
             if other is None:
                 continue
-            if own.batch == NONE and other.first > first:
-                return f"{said}, and its position only says that rows from {other.first} on were written", IN_ORDER
+            if not own.run and first < at[place] and not NONE < other.first <= first:
+                begin = "an unknown offset" if other.first == NONE else other.first
+                return f"{said}, and its position only says that rows from {begin} on were written", IN_ORDER
             is_earlier = own.run and other.run == own.run and other.query == own.query and other.batch < own.batch
             if is_earlier and first < at[place]:
                 return f"{said}, and batch {other.batch} of the same run has committed position {at[place]}", NOT_READ
         return None
 
     def _contiguous(self, at: Mapping[Place, int], found: Mapping[Place, Identity | None]) -> dict[Place, int]:
-        """Where rows of batch queries begin that are written without a gap up to the positions of this one."""
-        if self._identity.batch != NONE:
+        """Where the rows of batch queries begin that are written without a gap up to the positions of this one."""
+        if self._identity.run:
             return {}
         begins = {}
         for place, (first, _) in self._between.items():

@@ -157,6 +157,9 @@ def field_of(of: Any, name: str) -> Any:
 
 
 STATIC: Final = "a column of a static table"
+CONSTANT: Final = "a constant"
+_OF_ALL: Final = f"field offset is {CONSTANT}"
+"""No row of any source has the same offset as all others."""
 
 
 def refuse_made_up(frame: Any, batches: Mapping[int, Any] = MappingProxyType({}), *, is_of_ours: bool) -> None:
@@ -173,7 +176,7 @@ def refuse_made_up(frame: Any, batches: Mapping[int, Any] = MappingProxyType({})
     analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
     number = next(each.exprId().id() for each in each_of(analyzed.output()) if each.name().lower() == "source")
     origin = _origin_of_column(analyzed, number, batches)
-    if origin not in ("", "source") and (is_of_ours or origin == STATIC):
+    if origin not in ("", "source") and (is_of_ours or origin in (STATIC, CONSTANT) or origin.endswith(_OF_ALL)):
         raise UnsuitablePlan(
             f"sink: column source does not say where a row was read: it is {origin}. Rows would be taken for others, "
             "and lost. Use that of option includeSource, or make it from the columns topic, partition and offset "
@@ -215,15 +218,16 @@ def _origin(expression: Any, below: Any, batches: Mapping[int, Any]) -> str:
     if kind == "AttributeReference":
         return _origin_of_column(below, int(expression.exprId().id()), batches)
     if kind == "Literal":
-        return "a constant"
+        return CONSTANT
     if kind != "CreateNamedStruct":
         made_of = [int(each.exprId().id()) for each in each_of(expression.references())]
-        found = {_origin_of_column(below, each, batches) for each in made_of} or {"a constant"}
+        found = {_origin_of_column(below, each, batches) for each in made_of} or {CONSTANT}
         return found.pop() if len(found) == 1 else ""
     parts = list(each_of(expression.children()))
-    for name, part in zip(map(str, parts[::2]), parts[1::2], strict=True):
+    fields = dict(zip(map(str, parts[::2]), parts[1::2], strict=True))
+    for name, part in sorted(fields.items(), key=lambda each: each[0]):
         origin = _origin(part, below, batches)
-        is_right = origin in ("", "source", name) or (name == "topic" and origin == "a constant")
+        is_right = origin in ("", "source", name) or (name == "topic" and origin == CONSTANT)
         if name in ("topic", "partition", "offset") and not is_right:
             return f"a struct whose field {name} is {origin if origin.startswith('a ') else f'column {origin}'}"
     return "source"

@@ -379,6 +379,10 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
             "batch: "
             "leave one of the two out"
         )
+    if topic and topic == options.progress_topic():
+        raise IllegalOption(
+            f"sink: topic is {topic}, which keeps the positions of every write (progressTopic); legal is any other one"
+        )
     if by == By.BATCH and not options.text("topic"):
         raise IllegalOption(
             "sink: exactlyOnceBy is batch, and option topic is missing: the number of the batch is committed as a "

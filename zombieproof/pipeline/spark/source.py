@@ -576,7 +576,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where partitions begin that were found while the query runs; each is placed once."""
         batches = self._connected()
         if found := [place for place in new if place not in self._new]:
-            committed = batches.committed(found)
+            committed = batches.committed(found, by_sinks=True)
             self._new |= batches.begin(dict.fromkeys(found, 0), committed)
         return {place: self._new[place] for place in new}
 
@@ -611,7 +611,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._same_topics(end, (topic for topic, _ in ends))
         batches, options = self._connected(), self._options
         if new := [place for place in ends if place not in begins]:
-            begins |= {place: max(at, 0) for place, at in batches.committed(new).items()}
+            begins |= {place: max(at, 0) for place, at in batches.committed(new, by_sinks=True).items()}
         firsts, self._firsts = self._firsts, {}
         begins = ranges_left(batches, self._losses, begins, ends, firsts)
         return ranges(begins, ends, options.min_partitions, options.most_of_a_task)

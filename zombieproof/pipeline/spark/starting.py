@@ -99,6 +99,7 @@ class _Running:
         thread: of the function.
         rows: number of the RDD with the rows of this micro-batch.
         groups: under which `exactly_once` has written by source since the start.
+        looked: runs, groups and names of sinks whose positions were compared with the checkpoint.
         progress_topics: those that are known to exist.
         source_ids: `_source_ids` by the address of a sink.
     """
@@ -109,6 +110,7 @@ class _Running:
     thread: int = NONE
     rows: int = NONE
     groups: set[str] = field(default_factory=set)
+    looked: set[tuple[str, str, str]] = field(default_factory=set)
     progress_topics: set[str] = field(default_factory=set)
     source_ids: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -237,10 +239,12 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     _refuse_columns(frame, options)
     plan = plan_of(frame, {each.rows: each.plan for each in _running.values()})
     refuse_plan(plan, options)
-    _refuse_other_reprocess(plan, extra)
+    _refuse_sources(options, plan, extra)
     running, name = _function_of(session, plan, streaming=streaming), name_of(frame, options.topic)
     if running is not None:
         _check_in_function(frame, options, plan, running)
+        if options.by == By.SOURCE:
+            _look_for_older_checkpoint(session, options, options.name or name, running)
     checkpoint = _Checkpoint() if running is None else running.checkpoint
     source_ids: Mapping[str, str] = {}
     if options.by == By.SOURCE:
@@ -248,7 +252,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     if streaming:
         checkpoint = _checkpoint_of(session, extra)
         _check_start(frame, options, plan, checkpoint)
-        _refuse_taken_group(options, options.name or name, checkpoint.query, plan, source_ids)
+        _refuse_taken_group(options, options.name or name, checkpoint, plan, source_ids)
     _refuse_written_elsewhere(options, options.name or name, checkpoint, streaming=streaming)
     writer_id = uuid.uuid4().hex if streaming else run_of(session)
     progress_id = checkpoint.progress_ids.get(options.progress_topic, "")
@@ -287,13 +291,18 @@ def _refuse_columns(frame: Any, options: SinkOptions) -> None:
     refuse_schema({field.name: field.dataType.simpleString() for field in frame.schema.fields}, options)
 
 
-def _refuse_other_reprocess(plan: Node, extra: Mapping[str, str]) -> None:
-    """Check that source and sink reprocess under the same name.
+def _refuse_sources(options: SinkOptions, plan: Node, extra: Mapping[str, str]) -> None:
+    """Check that source and sink reprocess under the same name, and that the source does not read the progress topic.
 
     Raises:
-        IllegalOption: they do not.
+        IllegalOption: they do not, or it does.
     """
     for leaf in plan.leaves():
+        if leaf.source is not None and options.progress_topic in (leaf.topics or ()):
+            raise IllegalOption(
+                f"source: {options.progress_topic} keeps the positions of this write (progressTopic), so it cannot be "
+                "read by it; legal is any other topic, or another progressTopic"
+            )
         if leaf.source is not None and leaf.source.reprocess != extra.get("reprocess", "").strip():
             raise IllegalOption(
                 f"reprocess is {leaf.source.reprocess!r} of the source and {extra.get('reprocess', '')!r} of the sink, "
@@ -675,7 +684,9 @@ class TakenGroup(ValueError):
     """A group under which another write has committed positions, or this one in a topic that no longer exists."""
 
 
-def _refuse_taken_group(options: SinkOptions, name: str, query: str, plan: Node, source_ids: Mapping[str, str]) -> None:
+def _refuse_taken_group(
+    options: SinkOptions, name: str, checkpoint: _Checkpoint, plan: Node, source_ids: Mapping[str, str]
+) -> None:
     """Check that the positions of the group are of this write: a source would begin after those of another.
 
     A query without a checkpoint may continue at the positions of a sink of the same name. If the brokers do not answer,
@@ -696,7 +707,7 @@ def _refuse_taken_group(options: SinkOptions, name: str, query: str, plan: Node,
             topics = {topic for leaf in plan.leaves() for topic in _topics_of(leaf, consumer)}
         progress.ask({*topics, options.topic})
         topic_ids = progress.ids()
-        if progress.topic not in topic_ids and not query:
+        if progress.topic not in topic_ids and not checkpoint.query:
             progress.create()
         found = _identities(consumer, _places_of(consumer, topics), progress, topic_ids)
     except client.KafkaException as error:
@@ -704,18 +715,68 @@ def _refuse_taken_group(options: SinkOptions, name: str, query: str, plan: Node,
         return
     finally:
         consumer.close()
+    _refuse_older_checkpoint(options, name, checkpoint, found)
     for place, identity in found.items():
-        is_another_query = identity.query not in ("", query)
-        if is_another_query and (options.by == By.BATCH or identity.sink != name):
+        is_same_sink = options.by == By.SOURCE and identity.sink == name
+        is_of_a_stream = identity.run != "" or identity.first == NONE
+        if identity.query not in ("", checkpoint.query) and not (is_same_sink and is_of_a_stream):
             raise TakenGroup(
                 f"sink: the position of {place[0]}-{place[1]} under group {options.group} was committed by {identity}, "
-                f"and this is query {query or 'without a checkpoint'}, sink {name}. {NEEDS_A_GROUP}"
+                f"and this is query {checkpoint.query or 'without a checkpoint'}, sink {name}. {NEEDS_A_GROUP}"
             )
         if remade := identity.remade(topic_ids | dict(source_ids)):
             raise TakenGroup(
                 f"sink: the position of {place[0]}-{place[1]} under group {options.group} is older than topic "
                 f"{remade}. {REMADE}"
             )
+
+
+def _refuse_older_checkpoint(
+    options: SinkOptions, name: str, checkpoint: _Checkpoint, found: Mapping[Place, Identity]
+) -> None:
+    """Check that the checkpoint has finished every batch that the query has written with another plan.
+
+    With the same plan an older copy is exact, because positions tell which rows are written. With another one a batch
+    is compared by its number, and later batches without rows would pass over the numbers that the copy lacks.
+
+    Raises:
+        TakenGroup: it lacks one.
+    """
+    newest = NONE if checkpoint.newest is None else checkpoint.newest
+    finished = newest if checkpoint.is_finished else newest - 1
+    for place, identity in found.items():
+        if identity.query == checkpoint.query != "" and identity.sink != name and identity.batch > finished:
+            raise TakenGroup(
+                f"sink: the position of {place[0]}-{place[1]} under group {options.group} was committed by {identity}, "
+                f"and this is sink {name} with a checkpoint that has finished {max(0, finished + 1)} batches (their "
+                f"numbers begin with 0). {NEEDS_A_GROUP}"
+            )
+
+
+def _look_for_older_checkpoint(session: Any, options: SinkOptions, name: str, running: _Running) -> None:
+    """`_refuse_older_checkpoint` for a function of `foreachBatch`, before its first write in a group.
+
+    Raises:
+        TakenGroup: the checkpoint is older.
+        BrokersUnavailable: no broker tells.
+    """
+    write = run_of(session), options.group, name
+    if not running.checkpoint.query or write in running.looked:
+        return
+
+    def ask() -> dict[Place, Identity]:
+        consumer = consumer_for(options.settings, options.group)
+        progress = Progress(options.settings, options.group, options.progress_topic)
+        try:
+            topics = {topic for leaf in running.plan.leaves() for topic in _topics_of(leaf, consumer)}
+            progress.ask(topics)
+            return _identities(consumer, _places_of(consumer, topics), progress, progress.ids())
+        finally:
+            consumer.close()
+
+    found = answered(ask, f"the positions of group {options.group}")
+    _refuse_older_checkpoint(options, name, running.checkpoint, found)
+    running.looked.add(write)
 
 
 def _places_of(consumer: Any, topics: set[str]) -> list[Place]:

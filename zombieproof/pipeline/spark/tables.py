@@ -132,6 +132,11 @@ def _of_sink(batch: pa.RecordBatch, options: SinkOptions) -> pa.Table:
             made[name] = column.cast(kind)
     if "topic" in made and made["topic"].null_count:
         raise IllegalRows("sink: column topic is null in a row; legal is a topic in each, or option topic for all")
+    if "topic" in made and pc.any(pc.equal(made["topic"], options.progress_topic)).as_py():
+        raise IllegalRows(
+            f"sink: column topic is {options.progress_topic} in a row, which keeps the positions of every write "
+            "(progressTopic); legal is any other topic"
+        )
     return pa.table(made)
 
 
