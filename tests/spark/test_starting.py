@@ -541,7 +541,9 @@ def test_an_older_checkpoint_with_another_plan_is_refused_at_each_start(query: Q
     shutil.copytree(kept, query.checkpoint)
     query.most = 5
     for _ in range(2):
-        with pytest.raises((TakenGroup, StreamingQueryException), match=r"with a checkpoint that has finished 1 batches"):
+        with pytest.raises(
+            (TakenGroup, StreamingQueryException), match=r"with a checkpoint that has finished 1 batches"
+        ):
             copied("offset > 60")
     assert read_back(query.bootstrap, "output") == found
 
