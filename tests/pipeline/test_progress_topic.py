@@ -16,11 +16,12 @@ pytest.importorskip("confluent_kafka", reason="confluent-kafka, the client of th
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.pipeline.topics import forget_group, remake_topic
-from zombieproof.pipeline import progress_topic
+from zombieproof.pipeline import progress_topic, reader
 from zombieproof.pipeline.kafka import client, producer_for
 from zombieproof.pipeline.reader import MicroBatches, TopicRemade
 from zombieproof.pipeline.sink import DeliveryError, Identity, deliver
 from zombieproof.pipeline.sink.claims import Query
+from zombieproof.pipeline.sink.restoring import restore
 
 Brokers = "TestedBrokers | RealKafka"
 Output = Callable[[], Counter[bytes | None]]
@@ -118,6 +119,20 @@ def test_an_open_transaction_of_another_write_is_waited_for_only_below_a_record_
         known.newest([("input", 0)])
     other.commit_transaction(10)
     assert known.newest([("input", 0)])["input", 0].offset == 55
+
+
+def test_another_progress_topic_is_given_the_positions_of_the_group(
+    rows: "list[Row]", given: dict[str, Any], forget: Callable[[], None], output: Output
+) -> None:
+    deliver(rows, **given, identity=Identity("q", 1))
+    ids = {("input", 0): given["transactional_id"], ("input", 1): "another", ("input", 2): "another"}
+    other = progress_topic.Progress(given["settings"], given["group"], "other")
+    made = reader.answered(lambda: restore(given["settings"], given["group"], other, ids))
+    assert made == [("input", 0), ("input", 1)]
+    assert restore(given["settings"], given["group"], other, ids) == []
+    forget()
+    assert deliver(rows, **given, identity=Identity("q", 1), query=Query("other")).dropped == len(rows)
+    assert output() == once(rows)
 
 
 def test_a_topic_that_deletes_records_keeps_no_progress(

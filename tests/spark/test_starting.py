@@ -515,6 +515,29 @@ def test_by_batch_neither_group_nor_output_may_change(query: Query, is_repeated:
     assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
 
 
+@pytest.mark.parametrize("mode", ["batch", pytest.param("partition", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("is_deleted", [True, pytest.param(False, marks=pytest.mark.deep)], ids=["deleted", "renamed"])
+def test_the_progress_topic_is_restored_also_for_partitions_without_new_rows(
+    query: Query, mode: str, is_deleted: bool
+) -> None:
+    def copied(topic: str) -> None:
+        told = {"progressTopic": topic}
+        rows = query.rows(**told).select("value", "source")
+        written(query, rows, name="checkpoint", mode=mode, **told)
+
+    query.most = 10_000
+    copied("first")
+    if is_deleted:
+        delete_topic(query.bootstrap, "first")
+    second = "first" if is_deleted else "second"
+    copied(second)
+    query.forget_positions()
+    query.forget_checkpoint()
+    query.fill_more()
+    copied(second)
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed)
+
+
 @pytest.mark.parametrize(
     "is_a_function", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["format", "foreachBatch"]
 )

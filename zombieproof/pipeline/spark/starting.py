@@ -25,8 +25,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
 from zombieproof.pipeline.progress_topic import RECORDED, Committed, Progress, unsigned
-from zombieproof.pipeline.reader import answered
+from zombieproof.pipeline.reader import BrokersUnavailable, RefusedByBrokers, Retries, answered, named
+from zombieproof.pipeline.sink.asking import RowsNotAcknowledged
+from zombieproof.pipeline.sink.claims import partition_id
 from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
+from zombieproof.pipeline.sink.restoring import restore
 from zombieproof.pipeline.sink.rows import Identity, IllegalRows, NoIdentity, Place, foreign, identity_of_any
 from zombieproof.pipeline.spark.analyzed import (
     FORMAT,
@@ -44,6 +47,7 @@ from zombieproof.pipeline.spark.options import (
     STARTED,
     By,
     IllegalOption,
+    Mode,
     SinkOptions,
     Started,
     sink_options,
@@ -729,6 +733,32 @@ def _refuse_taken_group(
                 f"sink: the position of {place[0]}-{place[1]} under group {options.group} is older than topic "
                 f"{remade}. {REMADE}"
             )
+    _restore_progress(options, progress, found)
+
+
+def _restore_progress(options: SinkOptions, progress: Progress, found: Mapping[Place, Identity]) -> None:
+    """See that the progress topic has the positions of the group: it was deleted, or it is another one."""
+    if options.by == By.BATCH or not found:
+        return
+
+    is_partition, own_id = options.mode == Mode.PARTITION, options.transactional_id
+    ids = {place: partition_id(own_id, place) if is_partition else own_id for place in found}
+
+    def ask() -> list[Place]:
+        return restore(options.settings, options.group, progress, ids)
+
+    try:
+        restored = answered(ask, f"topic {progress.topic}", Retries(count=0, attempt_s=WITHIN_S))
+    except (BrokersUnavailable, RefusedByBrokers, RowsNotAcknowledged) as error:
+        LOGGER.warning("sink: topic %s lacks positions of group %s: %s", progress.topic, options.group, error)
+    else:
+        if restored:
+            LOGGER.warning(
+                "sink: topic %s lacked the positions of %s under group %s, and has them now",
+                progress.topic,
+                named(restored),
+                options.group,
+            )
 
 
 def _refuse_older_checkpoint(
@@ -776,6 +806,7 @@ def _look_for_older_checkpoint(session: Any, options: SinkOptions, name: str, ru
 
     found = answered(ask, f"the positions of group {options.group}")
     _refuse_older_checkpoint(options, name, running.checkpoint, found)
+    _restore_progress(options, Progress(options.settings, options.group, options.progress_topic), found)
     running.looked.add(write)
 
 
