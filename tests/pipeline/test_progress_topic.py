@@ -21,7 +21,7 @@ from zombieproof.pipeline.kafka import client, producer_for
 from zombieproof.pipeline.reader import MicroBatches, TopicRemade
 from zombieproof.pipeline.sink import DeliveryError, Identity, deliver
 from zombieproof.pipeline.sink.claims import Query
-from zombieproof.pipeline.sink.restoring import restore
+from zombieproof.pipeline.sink.restoring import copy_positions
 
 Brokers = "TestedBrokers | RealKafka"
 Output = Callable[[], Counter[bytes | None]]
@@ -127,9 +127,9 @@ def test_another_progress_topic_is_given_the_positions_of_the_group(
     deliver(rows, **given, identity=Identity("q", 1))
     ids = {("input", 0): given["transactional_id"], ("input", 1): "another", ("input", 2): "another"}
     other = progress_topic.Progress(given["settings"], given["group"], "other")
-    made = reader.answered(lambda: restore(given["settings"], given["group"], other, ids))
+    made = reader.answered(lambda: copy_positions(given["settings"], given["group"], other, ids))
     assert made == [("input", 0), ("input", 1)]
-    assert restore(given["settings"], given["group"], other, ids) == []
+    assert copy_positions(given["settings"], given["group"], other, ids) == []
     forget()
     assert deliver(rows, **given, identity=Identity("q", 1), query=Query("other")).dropped == len(rows)
     assert output() == once(rows)

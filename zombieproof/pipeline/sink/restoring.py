@@ -14,7 +14,7 @@ CALL_S: Final = 10.0
 """Timeout of one call."""
 
 
-def restore(settings: Settings, group: str, progress: Progress, ids: Mapping[Place, str]) -> list[Place]:
+def copy_positions(settings: Settings, group: str, progress: Progress, ids: Mapping[Place, str]) -> list[Place]:
     """Write the positions that the group alone holds into the progress topic; return their places.
 
     A position that has rows is written again by its next delivery, and one without rows would be known to the group

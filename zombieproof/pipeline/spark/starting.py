@@ -29,7 +29,7 @@ from zombieproof.pipeline.reader import BrokersUnavailable, RefusedByBrokers, Re
 from zombieproof.pipeline.sink.asking import RowsNotAcknowledged
 from zombieproof.pipeline.sink.claims import partition_id
 from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
-from zombieproof.pipeline.sink.restoring import restore
+from zombieproof.pipeline.sink.restoring import copy_positions
 from zombieproof.pipeline.sink.rows import Identity, IllegalRows, NoIdentity, Place, foreign, identity_of_any
 from zombieproof.pipeline.spark.analyzed import (
     FORMAT,
@@ -741,22 +741,22 @@ def _restore_progress(options: SinkOptions, progress: Progress, found: Mapping[P
     if options.by == By.BATCH or not found:
         return
 
-    is_partition, own_id = options.mode == Mode.PARTITION, options.transactional_id
-    ids = {place: partition_id(own_id, place) if is_partition else own_id for place in found}
+    own_id, has_tasks = options.transactional_id, options.mode == Mode.PARTITION
+    ids = {place: partition_id(own_id, place) if has_tasks else own_id for place in found}
 
     def ask() -> list[Place]:
-        return restore(options.settings, options.group, progress, ids)
+        return copy_positions(options.settings, options.group, progress, ids)
 
     try:
-        restored = answered(ask, f"topic {progress.topic}", Retries(count=0, attempt_s=WITHIN_S))
+        copied = answered(ask, f"topic {progress.topic}", Retries(count=0, attempt_s=WITHIN_S))
     except (BrokersUnavailable, RefusedByBrokers, RowsNotAcknowledged) as error:
         LOGGER.warning("sink: topic %s lacks positions of group %s: %s", progress.topic, options.group, error)
     else:
-        if restored:
+        if copied:
             LOGGER.warning(
                 "sink: topic %s lacked the positions of %s under group %s, and has them now",
                 progress.topic,
-                named(restored),
+                named(copied),
                 options.group,
             )
 
