@@ -2,11 +2,12 @@
 
 import asyncio
 import errno
+import gc
 import os
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,29 @@ def run(play: Callable[[Served], Awaitable[None]], limits: Limits | None = None,
                 await play(served)
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_a_client_that_comes_while_the_server_closes_is_let_go(turns: int) -> None:
+    errors: list[str] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, told: errors.append(told["message"]))
+        with Embedded(topics=TOPICS, durability=Durability.MEMORY) as embedded:
+            server = Server(embedded)
+            at = (await server.start())[1]
+            with socket.create_connection((at.host, at.port)) as client:
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                await server.close()
+                client.settimeout(PATIENCE_S)
+                with suppress(ConnectionResetError):
+                    assert await loop.run_in_executor(None, client.recv, 1) == b""
+
+    asyncio.run(main())
+    gc.collect()
+    assert not errors
 
 
 def test_requests_of_a_connection_are_answered_in_their_order() -> None:

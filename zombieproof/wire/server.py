@@ -10,6 +10,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 
 from zombieproof import system
@@ -118,6 +119,12 @@ class Server:
     async def close(self) -> None:
         """Take no more connections, end those that there are, and stop driving the cluster."""
         self._is_closing = True
+        loop = asyncio.get_running_loop()
+        for each in (each for listener in self._listeners for each in listener.sockets):
+            with suppress(NotImplementedError):  # Windows accepts otherwise
+                loop.remove_reader(each.fileno())
+        # A connection that was accepted is made, and ended: CPython 3.11 would leave it open behind a closed listener.
+        await asyncio.sleep(0)
         for listener in self._listeners:
             listener.close()
         for peer in list(self.connections):
