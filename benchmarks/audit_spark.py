@@ -39,7 +39,7 @@ are {bytes:.1f} GB.
 """
 REST = """
 On one machine `--processes` is faster than Spark at every size: Spark takes {start:.0f} s more to start and to collect.
-Spark pays where the logs lie on several machines, or where their cores save more than that: one process screens
+Spark pays where the logs are on several machines, or where their cores save more than that: one process screens
 {rate:.1f} GB in {start:.0f} s. `audit` names both options for logs above {pays:.0f} GB.
 """
 

@@ -121,9 +121,9 @@ class Server:
         self._is_closing = True
         loop = asyncio.get_running_loop()
         for each in (each for listener in self._listeners for each in listener.sockets):
-            with suppress(NotImplementedError):  # Windows accepts otherwise
+            with suppress(NotImplementedError):  # the loop of Windows has no readers
                 loop.remove_reader(each.fileno())
-        # A connection that was accepted is made, and ended: CPython 3.11 would leave it open behind a closed listener.
+        # A connection that is accepted already is made and ended now: after `close`, CPython 3.11 would leave it open.
         await asyncio.sleep(0)
         for listener in self._listeners:
             listener.close()

@@ -158,8 +158,8 @@ def field_of(of: Any, name: str) -> Any:
 
 STATIC: Final = "a column of a static table"
 CONSTANT: Final = "a constant"
-_OF_ALL: Final = f"field offset is {CONSTANT}"
-"""No row of any source has the same offset as all others."""
+CONSTANT_OFFSET: Final = f"field offset is {CONSTANT}"
+"""Wrong for any source: rows of one partition have different offsets."""
 
 
 def refuse_made_up(frame: Any, batches: Mapping[int, Any] = MappingProxyType({}), *, is_of_ours: bool) -> None:
@@ -176,7 +176,8 @@ def refuse_made_up(frame: Any, batches: Mapping[int, Any] = MappingProxyType({})
     analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
     number = next(each.exprId().id() for each in each_of(analyzed.output()) if each.name().lower() == "source")
     origin = _origin_of_column(analyzed, number, batches)
-    if origin not in ("", "source") and (is_of_ours or origin in (STATIC, CONSTANT) or origin.endswith(_OF_ALL)):
+    is_never_right = origin in (STATIC, CONSTANT) or origin.endswith(CONSTANT_OFFSET)
+    if origin not in ("", "source") and (is_of_ours or is_never_right):
         raise UnsuitablePlan(
             f"sink: column source does not say where a row was read: it is {origin}. Rows would be taken for others, "
             "and lost. Use that of option includeSource, or make it from the columns topic, partition and offset "

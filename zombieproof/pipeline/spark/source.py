@@ -67,9 +67,9 @@ ARROW_SOURCE: Final = pa.field(
     pa.struct([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("task", pa.int64())]),
 )
 ROWS: Final = 10_000
-"""So many rows, or somewhat more, are handed to Spark at once."""
+"""Rows are handed to Spark when there are this many,"""
 MOST_BYTES: Final = 64 << 20
-"""With so many bytes fewer rows are handed over."""
+"""or when their values have this many bytes."""
 NO_TIMESTAMP: Final = -1
 MOST_MS: Final = ((1 << 63) - 1) // 1000
 """Spark counts microseconds in 64 bits."""
@@ -186,7 +186,7 @@ def _cut(whole: Range, count: int) -> list[Range]:
 
 
 def rows_of(options: SourceOptions, given: InputPartition) -> Iterator[pa.RecordBatch]:
-    """The committed records of a range, as batches of Arrow's; none of what Spark makes up where there are no ranges.
+    """The committed records of a range, as batches of Arrow's. Where there are no ranges, Spark asks for another one.
 
     Rows of a source that may split partitions name no task: two tasks that commit offsets of one partition would
     overtake each other, so mode *partition* of the sink refuses rows that no single task has read.

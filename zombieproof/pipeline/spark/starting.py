@@ -248,7 +248,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     if running is not None:
         _check_in_function(frame, options, plan, running)
         if options.by == By.SOURCE:
-            _look_for_older_checkpoint(session, options, options.name or name, running)
+            _check_positions_in_function(session, options, options.name or name, running)
     checkpoint = _Checkpoint() if running is None else running.checkpoint
     source_ids: Mapping[str, str] = {}
     if options.by == By.SOURCE:
@@ -256,7 +256,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     if streaming:
         checkpoint = _checkpoint_of(session, extra)
         _check_start(frame, options, plan, checkpoint)
-        _refuse_taken_group(options, options.name or name, checkpoint, plan, source_ids)
+        _check_positions(options, options.name or name, checkpoint, plan, source_ids)
     _refuse_written_elsewhere(options, options.name or name, checkpoint, streaming=streaming)
     writer_id = uuid.uuid4().hex if streaming else run_of(session)
     progress_id = checkpoint.progress_ids.get(options.progress_topic, "")
@@ -688,10 +688,31 @@ class TakenGroup(ValueError):
     """A group under which another write has committed positions, or this one in a topic that no longer exists."""
 
 
-def _refuse_taken_group(
+def _found(options: SinkOptions, plan: Node, progress: Progress) -> dict[Place, Identity]:
+    """Whose writes have committed the positions that a write of this plan commits.
+
+    Raises:
+        KafkaException: the brokers do not answer.
+        NoIdentity: a position holds metadata of another client.
+        ProgressUnusable: the progress topic does not keep its records.
+    """
+    consumer = consumer_for(options.settings, options.group)
+    try:
+        topics = {options.topic}
+        if options.by == By.SOURCE:
+            topics = {topic for leaf in plan.leaves() for topic in _topics_of(leaf, consumer)}
+        progress.ask({*topics, options.topic})
+        return _identities(consumer, _places_of(consumer, topics), progress, progress.ids())
+    finally:
+        consumer.close()
+
+
+def _check_positions(
     options: SinkOptions, name: str, checkpoint: _Checkpoint, plan: Node, source_ids: Mapping[str, str]
 ) -> None:
     """Check that the positions of the group are of this write: a source would begin after those of another.
+
+    The progress topic gets those that it lacks.
 
     A query without a checkpoint may continue at the positions of a sink of the same name. If the brokers do not answer,
     the query starts without this check: each delivery checks again.
@@ -703,22 +724,14 @@ def _refuse_taken_group(
         TakenGroup: they are of another write, or older than a topic.
         ProgressUnusable: the progress topic does not keep its records, or cannot be created.
     """
-    consumer = consumer_for(options.settings, options.group)
     progress = Progress(options.settings, options.group, options.progress_topic)
     try:
-        topics = {options.topic}
-        if options.by == By.SOURCE:
-            topics = {topic for leaf in plan.leaves() for topic in _topics_of(leaf, consumer)}
-        progress.ask({*topics, options.topic})
-        topic_ids = progress.ids()
+        found, topic_ids = _found(options, plan, progress), progress.ids()
         if progress.topic not in topic_ids and not checkpoint.query:
             progress.create()
-        found = _identities(consumer, _places_of(consumer, topics), progress, topic_ids)
     except client.KafkaException as error:
         LOGGER.info("start of sink %s: the positions of group %s were not checked: %s", name, options.group, error)
         return
-    finally:
-        consumer.close()
     _refuse_older_checkpoint(options, name, checkpoint, found)
     for place, identity in found.items():
         is_same_sink = options.by == By.SOURCE and identity.sink == name
@@ -783,8 +796,8 @@ def _refuse_older_checkpoint(
             )
 
 
-def _look_for_older_checkpoint(session: Any, options: SinkOptions, name: str, running: _Running) -> None:
-    """`_refuse_older_checkpoint` for a function of `foreachBatch`, before its first write in a group.
+def _check_positions_in_function(session: Any, options: SinkOptions, name: str, running: _Running) -> None:
+    """Check the positions of a group before the first write of a function of `foreachBatch` in it.
 
     Raises:
         TakenGroup: the checkpoint is older.
@@ -793,20 +806,10 @@ def _look_for_older_checkpoint(session: Any, options: SinkOptions, name: str, ru
     write = run_of(session), options.group, name
     if not running.checkpoint.query or write in running.looked:
         return
-
-    def ask() -> dict[Place, Identity]:
-        consumer = consumer_for(options.settings, options.group)
-        progress = Progress(options.settings, options.group, options.progress_topic)
-        try:
-            topics = {topic for leaf in running.plan.leaves() for topic in _topics_of(leaf, consumer)}
-            progress.ask(topics)
-            return _identities(consumer, _places_of(consumer, topics), progress, progress.ids())
-        finally:
-            consumer.close()
-
-    found = answered(ask, f"the positions of group {options.group}")
+    progress = Progress(options.settings, options.group, options.progress_topic)
+    found = answered(lambda: _found(options, running.plan, progress), f"the positions of group {options.group}")
     _refuse_older_checkpoint(options, name, running.checkpoint, found)
-    _restore_progress(options, Progress(options.settings, options.group, options.progress_topic), found)
+    _restore_progress(options, progress, found)
     running.looked.add(write)
 
 
