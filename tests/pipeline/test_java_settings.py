@@ -17,20 +17,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipeline.java_client import WRITTEN, texts
-from zombieproof.pipeline.java_settings import (
-    KAFKAS,
-    OIDC_HANDLERS,
+from zombieproof.pipeline.java_names import (
     REFUSED,
     RENAMED,
-    RETRIEVERS,
     SAME,
     SECURITY,
     WITHOUT_COUNTERPART,
+    rename_settings,
+    table,
+)
+from zombieproof.pipeline.java_settings import (
+    KAFKAS,
+    OIDC_HANDLERS,
+    RETRIEVERS,
     IamTokens,
     RedactedSettings,
     parse_jaas,
-    rename_settings,
-    table,
     translate_settings,
 )
 from zombieproof.pipeline.settings import IllegalSetting
@@ -445,7 +447,7 @@ def test_librdkafka_knows_each_name_that_is_passed_on_and_none_that_is_refused()
 
 def test_the_page_has_the_table(repository_root: Path) -> None:
     page = (repository_root / "docs" / "pipeline.md").read_text(encoding="utf-8")
-    assert table() in page, "docs/pipeline.md: put there what zombieproof.pipeline.java_settings.table() returns"
+    assert table() in page, "docs/pipeline.md: put there what zombieproof.pipeline.java_names.table() returns"
 
 
 # ---------------------------------------------------------------- secrets

@@ -20,12 +20,12 @@ from zombieproof.pipeline import exactly_once, register
 from zombieproof.pipeline.kafka import client
 from zombieproof.pipeline.progress_topic import TOPIC
 from zombieproof.pipeline.sink.rows import IllegalRows
-from zombieproof.pipeline.spark import starting
+from zombieproof.pipeline.spark import positions, starting
 from zombieproof.pipeline.spark.analyzed import name_of, plan_of, refuse_made_up
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
 from zombieproof.pipeline.spark.options import IllegalOption, sink_options
 from zombieproof.pipeline.spark.plans import UnsuitablePlan, refuse_plan
-from zombieproof.pipeline.spark.starting import TakenGroup
+from zombieproof.pipeline.spark.positions import TakenGroup
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -289,7 +289,7 @@ def test_a_source_in_another_cluster_begins_where_the_sink_leaves_out_what_it_ha
     query: Query, txn_cluster: "TestedBrokers", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The checkpoint is lost; brokers in memory have the same id of the cluster, so it is told by their number here."""
-    monkeypatch.setattr(starting, "cluster_of", lambda consumer: len(consumer.list_topics().brokers))
+    monkeypatch.setattr(positions, "cluster_of", lambda consumer: len(consumer.list_topics().brokers))
     sink = {"kafka.bootstrap.servers": txn_cluster.bootstrap}
     make_topics(txn_cluster.bootstrap, output=3)
     with pytest.raises(

@@ -137,8 +137,7 @@ def _read_store(
         if location is not None or wanted not in ("", "PEM"):
             raise IllegalSetting(
                 f"{subject}: certificates are given as text, together with a location or the type {wanted}; legal is "
-                "text "
-                f"with {subject}.type=PEM, or a location"
+                f"text with {subject}.type=PEM, or a location"
             )
         return _from_pem(str(inline), password, subject, key_password)
     if not location:

@@ -376,8 +376,7 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     if by == By.BATCH and mode == Mode.PARTITION:
         raise IllegalOption(
             "sink: exactlyOnceBy is batch in mode partition, in which each task commits for itself; legal is mode "
-            "batch: "
-            "leave one of the two out"
+            "batch: leave one of the two out"
         )
     if topic and topic == options.progress_topic():
         raise IllegalOption(
@@ -386,14 +385,12 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     if by == By.BATCH and not options.text("topic"):
         raise IllegalOption(
             "sink: exactlyOnceBy is batch, and option topic is missing: the number of the batch is committed as a "
-            "position "
-            "of that topic, which has to be the same for every batch; legal is one topic for all rows"
+            "position of that topic, which has to be the same for every batch; legal is one topic for all rows"
         )
     if by == By.BATCH and not streaming and (not query or batch == NONE):
         raise IllegalOption(
             "sink: exactlyOnceBy is batch, and nobody says which batch it is; legal is queryId (any text that stays "
-            "the "
-            "same) and batchId (a number that grows): say both, or use exactly_once in foreachBatch, which does"
+            "the same) and batchId (a number that grows): say both, or use exactly_once in foreachBatch, which does"
         )
     return SinkOptions(
         settings,
@@ -426,8 +423,7 @@ class _Options:
             if name not in legal and not name.startswith(KAFKA):
                 raise IllegalOption(
                     f"{subject}: there is no option {name}; legal are {', '.join(names)}, and settings of the client "
-                    "as "
-                    f"{KAFKA}NAME (kafka.bootstrap.servers)"
+                    f"as {KAFKA}NAME (kafka.bootstrap.servers)"
                 )
 
     def __contains__(self, name: str) -> bool:
@@ -586,8 +582,7 @@ class _Options:
             if name in found:
                 raise IllegalOption(
                     f"{self._subject}: {KAFKA}{name} is {found[name]!r}, and is not to be set: what is exact rests on "
-                    "it; "
-                    "leave it out"
+                    "it; leave it out"
                 )
         if needs_group and not group:
             raise IllegalOption(

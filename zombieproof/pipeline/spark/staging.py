@@ -96,14 +96,12 @@ def _table(handed: Handed) -> Any:
         raise StagedRowsLost(
             f"sink: {handed.count} rows of batch {handed.batch} were staged in {handed.file} on {handed.host}, and the "
             f"driver on {platform.node()} cannot read them ({error}); nothing of the batch is written. Legal is a "
-            "folder "
-            "that driver and executors share: say it with option stagingDirectory, and run the batch again"
+            "folder that driver and executors share: say it with option stagingDirectory, and run the batch again"
         ) from error
     if table.num_rows != handed.count:
         raise StagedRowsLost(
             f"sink: {handed.file} has {table.num_rows} rows, and the task that staged them wrote {handed.count}; "
-            "nothing "
-            "of the batch is written: look who else writes there, and run the batch again"
+            "nothing of the batch is written: look who else writes there, and run the batch again"
         )
     return table
 

@@ -38,12 +38,10 @@ _COLUMNS: Final = {
 SOURCE_IS_MISSING: Final = (
     "the rows do not say where they were read, so that nobody could tell whether they were written before. Legal is: "
     "carry it (option includeSource of the source, or .withColumn('source', struct('topic', 'partition', 'offset')), "
-    "and "
-    "keep that column to the end); or, where rows come from an aggregation or a join, .option('exactlyOnceBy', "
+    "and keep that column to the end); or, where rows come from an aggregation or a join, .option('exactlyOnceBy', "
     "'batch'): "
     "then the number of the micro-batch is committed with its rows, which is exact as long as the checkpoint is kept, "
-    "and "
-    "refuses to go on with a new one"
+    "and refuses to go on with a new one"
 )
 
 

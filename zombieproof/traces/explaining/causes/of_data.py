@@ -28,8 +28,7 @@ VERSION_2 = Prevention(
 )
 REMEMBER_LONGER = Prevention(
     "Raise producer.id.expiration.ms (releases without it: transactional.id.expiration.ms) above the longest time "
-    "after which "
-    "a client or a proxy may still send an old batch again (delivery.timeout.ms).",
+    "after which a client or a proxy may still send an old batch again (delivery.timeout.ms).",
     "Leaders keep producers in memory for longer: matters where many short-lived producers write.",
     (f"{CONFIGS} --alter --entity-type brokers --entity-default --add-config producer.id.expiration.ms=86400000",),
 )

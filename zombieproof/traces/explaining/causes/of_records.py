@@ -99,8 +99,7 @@ CAUSES = (
         "delayed_abort_hit_the_next_transaction",
         TOLD,
         "A request to abort an earlier transaction arrived late and aborted what was there of this one; the rest "
-        "became "
-        "a transaction of its own, which was ended as the application asked.",
+        "became a transaction of its own, which was ended as the application asked.",
         delayed_abort,
         "The application (or its client) gave up an EndTxn(ABORT) without an answer before, and sent it again.",
         switches=("transaction_version",),
@@ -179,8 +178,7 @@ CAUSES = (
         "replica_diverged",
         (Shape.COPIES_DIFFER,),
         "A replica holds something else than its leader wrote: its disk is damaged in a way that the CRC does not "
-        "show, "
-        "or the copies are of different clusters, or one of them was changed.",
+        "show, or the copies are of different clusters, or one of them was changed.",
         always,
         "meta.properties beside both copies (cluster.id), and what the leader serves at that offset.",
         bugs=("B58",),

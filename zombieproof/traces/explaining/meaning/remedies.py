@@ -86,8 +86,7 @@ def _visible(scene: Scene) -> Iterator[Remedy]:
         yield remedy(
             "correct",
             f"Write corrections for {records_in_words(scene)} by key (tombstones, or what was right before). They "
-            "cannot be "
-            "taken out of the log: kafka-delete-records.sh only cuts at its beginning.",
+            "cannot be taken out of the log: kafka-delete-records.sh only cuts at its beginning.",
             f"Consumers that read {scene.place} beyond offset {_last(scene)} have used what stands there: let them "
             "read again from "
             f"offset {_first(scene)}, or correct their results.",
@@ -190,8 +189,7 @@ def _about_the_evidence(scene: Scene) -> Iterator[Remedy]:
         yield remedy(
             "look at its state",
             f"See what the coordinator has now for {scene.finding.transactional_id!r}; replay the other replicas of "
-            "its "
-            f"partition of {TRANSACTION_STATE}, and the data partitions that its transactions list.",
+            f"its partition of {TRANSACTION_STATE}, and the data partitions that its transactions list.",
             "None.",
             f"{TRANSACTIONS} describe --transactional-id {quoted(scene.finding.transactional_id)}",
         )

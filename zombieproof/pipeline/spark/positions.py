@@ -1,0 +1,351 @@
+"""Compare the positions under a group with the query that starts, so that none is taken for another's.
+
+The brokers are asked here, before a micro-batch runs. Each delivery compares again, in the sink.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
+from zombieproof.pipeline.progress_topic import Committed, Progress, unsigned
+from zombieproof.pipeline.reader import BrokersUnavailable, RefusedByBrokers, Retries, answered, named
+from zombieproof.pipeline.sink.asking import RowsNotAcknowledged
+from zombieproof.pipeline.sink.claims import partition_id
+from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
+from zombieproof.pipeline.sink.restoring import copy_positions
+from zombieproof.pipeline.sink.rows import Identity, NoIdentity, Place, foreign, identity_of_any
+from zombieproof.pipeline.spark.analyzed import STREAM
+from zombieproof.pipeline.spark.checkpoints import Checkpoint
+from zombieproof.pipeline.spark.options import EARLIEST, By, IllegalOption, Mode, SinkOptions
+from zombieproof.pipeline.spark.plans import Node
+from zombieproof.pipeline.topic_pattern import matching_topics
+
+WITHIN_S: Final = 5.0
+"""Time that brokers have to answer before a query starts without that check."""
+
+
+class TakenGroup(ValueError):
+    """A group under which another write has committed positions, or this one in a topic that no longer exists."""
+
+
+def cluster_of(consumer: Any) -> str:
+    """Return the id of the cluster that a client is connected to."""
+    return str(consumer.list_topics(None, WITHIN_S).cluster_id)
+
+
+def ids_in_other_clusters(options: SinkOptions, plan: Node) -> dict[str, str]:
+    """The ids of topics that are read in another cluster than the sink's, which does not know them."""
+    address: Any = options.settings.get("bootstrap.servers")
+    found: dict[str, str] = {}
+    for leaf in plan.leaves():
+        source = leaf.source
+        if source is None or source.settings.get("bootstrap.servers") == address:
+            continue
+        reading, writing = (consumer_for(each, options.group) for each in (source.settings, options.settings))
+        try:
+            if cluster_of(reading) == cluster_of(writing):
+                continue
+            progress = Progress(source.settings, options.group, source.progress_topic)
+            progress.ask(_topics_of(leaf, reading))
+            found |= {foreign(topic): each for topic, each in progress.ids().items() if topic != progress.topic}
+        except client.KafkaException as error:
+            LOGGER.info("start of a query: the ids of the topics of its source are not known: %s", error)
+        finally:
+            reading.close()
+            writing.close()
+    return found
+
+
+def refuse_other_clusters(options: SinkOptions, query: str, plan: Node) -> None:
+    """Check that a sink can keep its positions in another cluster than the source's, and that no record is skipped.
+
+    A source does not look for positions in the cluster of the sink. Without a checkpoint it has to begin at the first
+    record: then the sink leaves out those that it has written.
+
+    Raises:
+        IllegalOption: the cluster of the sink cannot keep the positions.
+        TakenGroup: it has some, and the source would not begin at the first record.
+    """
+    address = options.settings.get("bootstrap.servers")
+    for leaf in plan.leaves():
+        source = leaf.source
+        if source is None or leaf.kind != STREAM or source.settings.get("bootstrap.servers") == address:
+            continue
+        reading, writing = (consumer_for(each, options.group) for each in (source.settings, options.settings))
+        try:
+            if cluster_of(reading) == cluster_of(writing):
+                continue
+            places = _places_of(reading, _topics_of(leaf, reading))
+            there = set(_places_of(writing, {topic for topic, _ in places}))
+            progress = Progress(options.settings, options.group, options.progress_topic)
+            progress.ask(())
+            found = _identities(writing, [place for place in places if place in there], progress, progress.ids())
+        except client.KafkaException as error:
+            LOGGER.info("start of a query: the clusters of source and sink were not compared: %s", error)
+            continue
+        finally:
+            reading.close()
+            writing.close()
+        if missing := [f"{topic}-{partition}" for topic, partition in places if (topic, partition) not in there]:
+            raise IllegalOption(
+                f"sink: it commits the positions of {', '.join(missing)}, and its cluster has no such partitions. A "
+                "cluster keeps positions of its own topics alone: create a topic of the same name and as many "
+                "partitions there, which may stay empty; or use exactlyOnceBy=batch"
+            )
+        if query or (source.starting.value == EARLIEST and not source.starting.is_timestamp):
+            continue
+        for place, identity in found.items():
+            raise TakenGroup(
+                f"source: {source.starting.option} says where this query begins, because it has no checkpoint and its "
+                f"source is in another cluster than its sink. But {identity} has committed the position of {place[0]}-"
+                f"{place[1]} under group {options.group} in the cluster of the sink, and records between the two might "
+                "be skipped. Bring back the checkpoint; or set startingOffsets=earliest, and the sink leaves out the "
+                "rows that it has written; or use a new group"
+            )
+
+
+def look_at_sources(plan: Node, *, is_refused: bool) -> None:
+    """Look whether sources begin after positions that a sink of this project has committed, in a new query.
+
+    Raises:
+        TakenGroup: one does, and that `is_refused` because the positions cannot be those of this query. Otherwise they
+            may be, if it calls `exactly_once` and its checkpoint is lost; then a warning is logged.
+    """
+    for leaf in plan.leaves():
+        if leaf.source is None or leaf.kind != STREAM:
+            continue
+        consumer = consumer_for(leaf.source.settings, leaf.source.group)
+        try:
+            topics = _topics_of(leaf, consumer)
+            progress = Progress(leaf.source.settings, leaf.source.group, leaf.source.progress_topic)
+            progress.ask(topics)
+            found = _identities(consumer, _places_of(consumer, topics), progress, progress.ids())
+        except (client.KafkaException, NoIdentity) as error:
+            LOGGER.info("start of a query: the positions of group %s were not checked: %s", leaf.source.group, error)
+            continue
+        finally:
+            consumer.close()
+        for place, identity in found.items():
+            if not identity.query:
+                continue
+            fault = (
+                f"source: the position of {place[0]}-{place[1]} under group {leaf.source.group} was committed by "
+                f"{identity}, and this query has no checkpoint: it would begin there, and never read what is below"
+            )
+            if is_refused:
+                raise TakenGroup(f"{fault}. {NEEDS_A_GROUP}")
+            LOGGER.warning(
+                "%s. Nothing is wrong if that is this query, and its checkpoint is lost. Otherwise stop it, and give "
+                "it a group of its own, or reprocess=NAME for its source and for each exactly_once",
+                fault,
+            )
+            break
+
+
+def check_positions(
+    options: SinkOptions, name: str, checkpoint: Checkpoint, plan: Node, source_ids: Mapping[str, str]
+) -> None:
+    """Check that the positions of the group are of this write: a source would begin after those of another.
+
+    The progress topic gets those that it lacks.
+
+    A query without a checkpoint may continue at the positions of a sink of the same name. If the brokers do not answer,
+    the query starts without this check: each delivery checks again.
+
+    The progress topic is created for a new query. For one with a checkpoint the deliveries decide: if it is missing and
+    the group has no positions, both were deleted.
+
+    Raises:
+        TakenGroup: they are of another write, or older than a topic.
+        ProgressUnusable: the progress topic does not keep its records, or cannot be created.
+    """
+    progress = Progress(options.settings, options.group, options.progress_topic)
+    try:
+        found, topic_ids = _found(options, plan, progress), progress.ids()
+        if progress.topic not in topic_ids and not checkpoint.query:
+            progress.create()
+    except client.KafkaException as error:
+        LOGGER.info("start of sink %s: the positions of group %s were not checked: %s", name, options.group, error)
+        return
+    _refuse_older_checkpoint(options, name, checkpoint, found)
+    for place, identity in found.items():
+        is_same_sink = options.by == By.SOURCE and identity.sink == name
+        is_of_a_stream = identity.run != "" or identity.first == NONE
+        if identity.query not in ("", checkpoint.query) and not (is_same_sink and is_of_a_stream):
+            raise TakenGroup(
+                f"sink: the position of {place[0]}-{place[1]} under group {options.group} was committed by {identity}, "
+                f"and this is query {checkpoint.query or 'without a checkpoint'}, sink {name}. {NEEDS_A_GROUP}"
+            )
+        if remade := identity.remade(topic_ids | dict(source_ids)):
+            raise TakenGroup(
+                f"sink: the position of {place[0]}-{place[1]} under group {options.group} is older than topic "
+                f"{remade}. {REMADE}"
+            )
+    _restore_progress(options, progress, found)
+
+
+def check_before_first_write(options: SinkOptions, name: str, checkpoint: Checkpoint, plan: Node) -> None:
+    """Check the positions of a group before a function of `foreachBatch` writes in it for the first time.
+
+    Raises:
+        TakenGroup: the checkpoint is older.
+        BrokersUnavailable: no broker tells.
+    """
+    progress = Progress(options.settings, options.group, options.progress_topic)
+    found = answered(lambda: _found(options, plan, progress), f"the positions of group {options.group}")
+    _refuse_older_checkpoint(options, name, checkpoint, found)
+    _restore_progress(options, progress, found)
+
+
+def _refuse_older_checkpoint(
+    options: SinkOptions, name: str, checkpoint: Checkpoint, found: Mapping[Place, Identity]
+) -> None:
+    """Check that the checkpoint has finished every batch that the query has written with another plan.
+
+    With the same plan an older copy is exact, because positions tell which rows are written. With another one a batch
+    is compared by its number, and later batches without rows would pass over the numbers that the copy lacks.
+
+    Raises:
+        TakenGroup: it lacks one.
+    """
+    newest = NONE if checkpoint.newest is None else checkpoint.newest
+    finished = newest if checkpoint.is_finished else newest - 1
+    for place, identity in found.items():
+        if identity.query == checkpoint.query != "" and identity.sink != name and identity.batch > finished:
+            raise TakenGroup(
+                f"sink: the position of {place[0]}-{place[1]} under group {options.group} was committed by {identity}, "
+                f"and this is sink {name} with a checkpoint that has finished {max(0, finished + 1)} batches (their "
+                f"numbers begin with 0). {NEEDS_A_GROUP}"
+            )
+
+
+def refuse_written_elsewhere(options: SinkOptions, name: str, checkpoint: Checkpoint, *, streaming: bool) -> None:
+    """Check that a batch that is repeated was not written under another group, and, by batch, into another topic.
+
+    Raises:
+        IllegalOption: it was.
+        BrokersUnavailable: no broker tells.
+    """
+    newest = NONE if checkpoint.newest is None else checkpoint.newest
+    is_repeated = not checkpoint.is_finished and options.batch in (NONE, newest)
+    has_one_output = streaming and options.by == By.BATCH
+    if not checkpoint.query or not (is_repeated or has_one_output):
+        return
+    progress = Progress(options.settings, options.group, options.progress_topic)
+
+    def ask() -> list[tuple[str, Place, Committed]]:
+        progress.ask(())
+        return progress.of_all_groups() if progress.topic in progress.ids() else []
+
+    groups = set()
+    for group, place, (_, text) in answered(ask, f"the records of topic {options.progress_topic}"):
+        identity = identity_of_any(text, place)
+        if identity is None or identity.query != checkpoint.query:
+            continue
+        if is_repeated and identity.sink == name and identity.batch >= newest:
+            groups.add(group)
+        if has_one_output and identity.rows and group == options.group and place[0] != options.topic:
+            raise IllegalOption(
+                f"sink: topic is {options.topic}, and batch {identity.batch} of this query was written to {place[0]} "
+                f"under group {group}. Write to {place[0]}; or give the other output a query, a checkpoint and a group "
+                "of its own"
+            )
+    if groups and options.group not in groups:
+        old = ", ".join(sorted(groups))
+        raise IllegalOption(
+            f"sink: kafka.group.id is {options.group}, and batch {newest}, which is repeated, was written "
+            f"under {old}: its rows would be written again. Use {old} until the batch is finished, and change the "
+            "group then"
+        )
+
+
+def _restore_progress(options: SinkOptions, progress: Progress, found: Mapping[Place, Identity]) -> None:
+    """See that the progress topic has the positions of the group: it was deleted, or it is another one."""
+    if options.by == By.BATCH or not found:
+        return
+
+    own_id, has_tasks = options.transactional_id, options.mode == Mode.PARTITION
+    ids = {place: partition_id(own_id, place) if has_tasks else own_id for place in found}
+
+    def ask() -> list[Place]:
+        return copy_positions(options.settings, options.group, progress, ids)
+
+    try:
+        copied = answered(ask, f"topic {progress.topic}", Retries(count=0, attempt_s=WITHIN_S))
+    except (BrokersUnavailable, RefusedByBrokers, RowsNotAcknowledged) as error:
+        LOGGER.warning("sink: topic %s lacks positions of group %s: %s", progress.topic, options.group, error)
+    else:
+        if copied:
+            LOGGER.warning(
+                "sink: topic %s lacked the positions of %s under group %s, and has them now",
+                progress.topic,
+                named(copied),
+                options.group,
+            )
+
+
+def make_progress_topic(options: SinkOptions) -> None:
+    """Create the progress topic for a new query, whose first batches may have no rows.
+
+    Raises:
+        ProgressUnusable: it cannot be created.
+    """
+    progress = Progress(options.settings, options.group, options.progress_topic)
+    try:
+        progress.ask(())
+        if progress.topic not in progress.ids():
+            progress.create()
+    except client.KafkaException as error:
+        LOGGER.info("start of a query: topic %s was not created, which a delivery will do: %s", progress.topic, error)
+
+
+def _found(options: SinkOptions, plan: Node, progress: Progress) -> dict[Place, Identity]:
+    """Whose writes have committed the positions that a write of this plan commits.
+
+    Raises:
+        KafkaException: the brokers do not answer.
+        NoIdentity: a position holds metadata of another client.
+        ProgressUnusable: the progress topic does not keep its records.
+    """
+    consumer = consumer_for(options.settings, options.group)
+    try:
+        topics = {options.topic}
+        if options.by == By.SOURCE:
+            topics = {topic for leaf in plan.leaves() for topic in _topics_of(leaf, consumer)}
+        progress.ask({*topics, options.topic})
+        return _identities(consumer, _places_of(consumer, topics), progress, progress.ids())
+    finally:
+        consumer.close()
+
+
+def _topics_of(leaf: Node, consumer: Any) -> set[str]:
+    """The topics that a leaf reads now, as far as its options tell."""
+    if leaf.topics is None and leaf.source is not None and leaf.source.pattern:
+        return set(matching_topics(leaf.source.pattern, consumer.list_topics(None, WITHIN_S).topics))
+    return set(leaf.topics or ())
+
+
+def _places_of(consumer: Any, topics: set[str]) -> list[Place]:
+    return [
+        (topic, partition)
+        for topic in sorted(topics)
+        for partition in consumer.list_topics(topic, WITHIN_S).topics[topic].partitions
+    ]
+
+
+def _identities(
+    consumer: Any, places: list[Place], progress: Progress, topic_ids: Mapping[str, str]
+) -> dict[Place, Identity]:
+    """Whose writes have committed positions of these partitions."""
+    asked = [client.TopicPartition(*place) for place in places]
+    committed = {}
+    for told in consumer.committed(asked, WITHIN_S) if asked else ():
+        if told.error is not None:
+            raise client.KafkaException(told.error)
+        committed[told.topic, told.partition] = Committed(max(told.offset, NONE), told.metadata or "")
+    if progress.topic in topic_ids:
+        progress.check(topic_ids[progress.topic])
+        committed |= progress.newest(unsigned(committed))
+    read = {place: Identity.of_metadata(text, place) for place, (_, text) in committed.items()}
+    return {place: identity for place, identity in read.items() if identity is not None}
