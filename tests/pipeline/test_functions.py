@@ -5,6 +5,7 @@ import decimal
 import enum
 import fractions
 import functools
+import importlib
 import math
 import operator
 import os
@@ -21,23 +22,39 @@ import pytest
 from zombieproof.pipeline.spark.functions import digest_of
 
 HELPED = """
+import argparse
 FACTOR = 2
 OTHER = []
+RATES = {"eur": 1.5, "usd": {"old": 7}}
+KNOWN = {"a", ("b", 2)}
+options = argparse.Namespace(limit=10)
 
 def helper(x):
     return x + 1
 
-class Scale:
+class Base:
+    LEAST = 5
+    def inherited(self, x): return x // 3
+
+class Scale(Base):
+    __slots__ = ("k",)
     def __init__(self, k): self.k = k
     def __call__(self, x): return x * self.k
     @staticmethod
     def half(x): return x / 2
 
+class Plain:
+    def __init__(self): self.text = "p"
+    def shown(self, x): return f"{self.text}: {x}"
+
 scale = Scale(3)
+plain = Plain()
 
 def f(x, y=1):
     '''A text.'''
     OTHER.append(x)
+    plain.shown(x)
+    scale.inherited(RATES["eur"] * options.limit * (x in KNOWN) * Base.LEAST)
     return [helper(x) * FACTOR, scale(x), Scale.half(x), len({each for each in (x, y)}), x in {"a", "b", "c"}]
 """
 
@@ -64,6 +81,16 @@ BASE = digest_of(defined(HELPED))
         ('"b", "c"}', '"b", "d"}'),
         ("scale(x)", "helper(x)"),
         ("OTHER = []", "OTHER = ()"),
+        ("OTHER = []", "OTHER = [1, 2]"),
+        ("Scale(3)", "Scale(4)"),
+        ('"eur": 1.5', '"eur": 1.6'),
+        ('{"old": 7}', '{"old": 8}'),
+        ('("b", 2)}', '("b", 3)}'),
+        ("limit=10", "limit=11"),
+        ("LEAST = 5", "LEAST = 6"),
+        ("x // 3", "x // 4"),
+        ('self.text = "p"', 'self.text = "q"'),
+        ("{self.text}:", "{self.text};"),
     ],
 )
 def test_other_code_constants_and_helpers_are_another_function(old: str, new: str) -> None:
@@ -75,12 +102,12 @@ def test_other_code_constants_and_helpers_are_another_function(old: str, new: st
     ("old", "new"),
     [
         ("FACTOR = 2", "# a comment\n\nFACTOR = 2"),
-        ("OTHER = []", "OTHER = [1, 2]"),
-        ("Scale(3)", "Scale(4)"),
+        ('{"a", ("b", 2)}', '{("b", 2), "a"}'),
+        ('{"eur": 1.5, "usd": {"old": 7}}', '{"usd": {"old": 7}, "eur": 1.5}'),
         ("scale = Scale", "unused = object()\nscale = Scale"),
     ],
 )
-def test_lines_lists_and_attributes_are_not(old: str, new: str) -> None:
+def test_lines_orders_of_sets_and_unused_objects_are_not(old: str, new: str) -> None:
     assert digest_of(defined(HELPED.replace(old, new))) == BASE
 
 
@@ -126,6 +153,32 @@ def test_values_that_never_change_count(values: tuple[Any, ...]) -> None:
 
     assert len({digest_of(made(value)) for value in values}) == len(values)
     assert [digest_of(made(value)) for value in values] == [digest_of(made(value)) for value in values]
+
+
+def test_collections_that_hold_themselves_are_read_once() -> None:
+    text = "KNOWN = {}\nKEPT = [KNOWN]\ndef f(x): return KNOWN[x](KEPT)\nKNOWN['f'] = f\nKNOWN['kept'] = KEPT + [%d]"
+    assert digest_of(defined(text % 1)) == digest_of(defined(text % 1)) != digest_of(defined(text % 2))
+
+
+def test_modules_of_the_same_package_count_by_what_is_used_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def digest(rate: int, unused: int) -> str:
+        package = tmp_path / f"package_{rate}_{unused}" / "rated"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("")
+        (package / "config.py").write_text(f"from rated import jobs\nNONE = 0\nRATE = {rate}\nUNUSED = {unused}\n")
+        (package / "jobs.py").write_text(
+            "from rated import config\n"
+            "def f(x): return (config.NONE, g(x))\n"
+            "def g(x): return config.jobs.f(x * config.RATE)\n"
+        )
+        for name in [each for each in sys.modules if each.partition(".")[0] == "rated"]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.syspath_prepend(package.parent)
+        return digest_of(importlib.import_module("rated.jobs").f)
+
+    assert digest(1, 1) == digest(1, 2) != digest(2, 1)
 
 
 def test_functions_that_call_themselves_or_each_other_are_read_once() -> None:

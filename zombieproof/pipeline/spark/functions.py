@@ -2,10 +2,12 @@
 
 The text of a plan names a function and hides its body, so two queries with different functions of one name look the
 same. A digest covers the code of a function, its defaults, the variables of enclosing functions, and the globals that
-the code names: constants, and functions and classes of the same top-level module. File names and line numbers do not
-count. Values that may change while a program runs count by type: lists, dictionaries and attributes of objects.
+the code names: constants, collections, and functions, classes and objects of the same top-level module. File names and
+line numbers do not count. Objects of other modules count by type, functions and classes of other modules by name.
 """
 
+import argparse
+import collections
 import datetime as dt
 import decimal
 import enum
@@ -17,8 +19,17 @@ import pathlib
 import re
 import uuid
 import zoneinfo
-from collections.abc import Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from collections.abc import Iterable, Iterator, Mapping
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any, Final
 
 PLAIN: Final = (
@@ -28,6 +39,8 @@ PLAIN: Final = (
     *(operator.attrgetter, operator.itemgetter, operator.methodcaller),
 )
 """Types of values that never change, and whose text is the same in each process."""
+NAMESPACES: Final = (argparse.Namespace, SimpleNamespace)
+"""Types of objects that are nothing but their attributes."""
 DEEPEST: Final = 50
 """Values that are nested deeper count by their type."""
 OF_SPARK: Final = "pyspark"
@@ -45,14 +58,13 @@ class _Reading:
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
         self._kept: list[Any] = []
+        self._tops: set[str] = set()
+        self._used: dict[str, set[str]] = {}
 
     def parts(self, value: Any, depth: int) -> Iterator[str]:
         """Yield texts that tell one value from another."""
-        if isinstance(value, enum.Enum):
-            yield f"{type(value).__qualname__}.{value.name}"
-            return
-        if isinstance(value, PLAIN):
-            yield f"{type(value).__name__} {value!r}"
+        if isinstance(value, (enum.Enum, *PLAIN)):
+            yield _text(value)
             return
         if id(value) in self._seen:
             yield f"again {self._seen[id(value)]}"
@@ -64,13 +76,17 @@ class _Reading:
         elif isinstance(value, CodeType):
             yield f"code {value.co_code.hex()} {value.co_names} {value.co_varnames} {value.co_flags}"
             yield from self._all(value.co_consts, depth)
-        elif isinstance(value, tuple):
-            yield f"tuple of {len(value)}"
+        elif isinstance(value, (tuple, list, collections.deque)):
+            yield f"{type(value).__qualname__} of {len(value)}"
             yield from self._all(value, depth)
+        elif isinstance(value, (dict, MappingProxyType)):
+            yield f"{type(value).__qualname__} of {len(value)}"
+            for key in sorted(value, key=_text):  # for example made of a set, whose order is another in each process
+                yield from self._all((key, value[key]), depth)
         elif isinstance(value, re.Pattern):
             yield f"pattern {value.pattern!r} {value.flags}"
-        elif isinstance(value, frozenset):
-            yield f"set of {sorted(digest_of(each) for each in value)}"
+        elif isinstance(value, (set, frozenset)):
+            yield f"{type(value).__qualname__} of {sorted(map(_text, value))}"
         else:
             yield from self._object(value, depth)
 
@@ -90,18 +106,19 @@ class _Reading:
             yield value.__name__
         elif isinstance(value, type):
             yield value.__qualname__
+            yield from self._all(tuple(base for base in value.__bases__ if _top(base) == _top(value)), depth)
             members = vars(value)
-            for name in sorted(members):
-                if callable(members[name]) or isinstance(members[name], (staticmethod, classmethod, property)):
-                    yield name
-                    yield from self.parts(members[name], depth + 1)
+            yield from self._named({name: members[name] for name in members if not _is_pythons(name, members)}, depth)
         elif isinstance(value, BuiltinFunctionType):
             yield f"{value.__module__}.{value.__qualname__}"
             yield from self.parts(value.__self__, depth + 1)
         elif callable(value) and hasattr(value, "__wrapped__"):
             yield from self.parts(value.__wrapped__, depth + 1)
-        elif callable(value) and isinstance(vars(type(value)).get("__call__"), FunctionType):
+        elif isinstance(value, NAMESPACES):
+            yield from self._named(vars(value), depth)
+        elif _top(type(value)) in self._tops or (callable(value) and isinstance(type(value).__call__, FunctionType)):
             yield from self.parts(type(value), depth + 1)
+            yield from self._named(_attributes(value), depth)
 
     def _function(self, function: FunctionType, depth: int) -> Iterator[str]:
         code, known = function.__code__, function.__globals__
@@ -112,17 +129,62 @@ class _Reading:
             except ValueError:  # a variable that is assigned later
                 continue
             yield from self.parts(inside, depth + 1)
-        for name in sorted(set(_names(code)) & known.keys()) if _top(function) != OF_SPARK else ():
+        if _top(function) != OF_SPARK:
+            self._tops.add(_top(function))
+            names = set(_names(code))
+            yield from self._globals({name: known[name] for name in names & known.keys()}, names, _top(function), depth)
+
+    def _globals(self, known: Mapping[str, Any], names: set[str], top: str, depth: int) -> Iterator[str]:
+        """Yield what code refers to in its module; in other modules of the same package, if it has these names."""
+        for name in sorted(known):
             value = known[name]
             yield name
-            if isinstance(value, (FunctionType, type)) and _top(value) != _top(function):
+            if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == top:
+                used = self._used.setdefault(value.__name__, set())
+                inside = {each: vars(value)[each] for each in (names & vars(value).keys()) - used}
+                used |= names
+                yield from self._globals(inside, names, top, depth + 1)
+            elif isinstance(value, (FunctionType, type)) and _top(value) != top:
                 yield f"{value.__module__}.{value.__qualname__}"
             else:
                 yield from self.parts(value, depth + 1)
 
-    def _all(self, values: tuple[Any, ...], depth: int) -> Iterator[str]:
+    def _named(self, values: Mapping[str, Any], depth: int) -> Iterator[str]:
+        for name in sorted(values):
+            yield name
+            yield from self.parts(values[name], depth + 1)
+
+    def _all(self, values: Iterable[Any], depth: int) -> Iterator[str]:
         for each in values:
             yield from self.parts(each, depth + 1)
+
+
+def _text(value: Any) -> str:
+    """Tell a value that never changes from others; of another one, its name or that of its type."""
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__qualname__}.{value.name}"
+    if isinstance(value, PLAIN):
+        return f"{type(value).__name__} {value!r}"
+    if isinstance(value, (tuple, frozenset)):
+        inside = [_text(each) for each in value]
+        return f"{type(value).__qualname__} {inside if isinstance(value, tuple) else sorted(inside)}"
+    return str(getattr(value, "__qualname__", type(value).__qualname__))
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """The attributes of an object, those in slots included."""
+    names = [
+        name
+        for kind in type(value).__mro__
+        for name in vars(kind)
+        if isinstance(vars(kind)[name], MemberDescriptorType)
+    ]
+    return {name: getattr(value, name) for name in (*names, *getattr(value, "__dict__", ())) if hasattr(value, name)}
+
+
+def _is_pythons(name: str, members: Mapping[str, Any]) -> bool:
+    """Whether Python itself made a member of a class: texts, names, slots and the like."""
+    return name.startswith("__") and name.endswith("__") and not isinstance(members[name], FunctionType)
 
 
 def _top(value: Any) -> str:
