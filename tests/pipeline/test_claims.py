@@ -1,5 +1,6 @@
 """The two modes of one query at a live broker: each fences the other, and every row is in the output once."""
 
+import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -111,8 +112,12 @@ def test_another_transactional_id_is_fenced_too(
     assert output() == Counter(row.value for row in rows)
 
 
-def test_of_two_tasks_that_claim_at_once_one_looks_again(
-    rows: "list[Row]", given: dict[str, Any], monkeypatch: pytest.MonkeyPatch, output: Output
+def test_of_two_tasks_that_claim_at_once_one_looks_again_and_nobody_is_alarmed(
+    rows: "list[Row]",
+    given: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    output: Output,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     newest, second = Claiming._newest, [task(1)]
 
@@ -123,7 +128,9 @@ def test_of_two_tasks_that_claim_at_once_one_looks_again(
         return found
 
     monkeypatch.setattr(Claiming, "_newest", overtaken)
-    assert deliver(of(0, rows), **{**given, **task(0)}).sent == 10
+    with caplog.at_level(logging.INFO, "zombieproof.pipeline"):
+        assert deliver(of(0, rows), **{**given, **task(0)}).sent == 10
+    assert {each.levelname for each in caplog.records if "fenced by a newer instance" in each.getMessage()} == {"INFO"}
     assert output() == Counter(row.value for row in rows)
 
 

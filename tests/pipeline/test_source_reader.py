@@ -667,7 +667,7 @@ def test_a_broker_that_is_away_for_a_while_ends_nothing(fifty: dict[str, Any], o
 
 
 def test_a_line_of_the_client_is_not_logged_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = kafka.RepeatedLines()
+    lines = kafka.LibrdkafkaLines()
 
     def passes(text: str) -> bool:
         return lines.filter(logging.LogRecord("", logging.ERROR, "", 0, text, (), None))

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from zombieproof.pipeline.java_settings import IamTokens, RedactedSettings, rename_settings, translate_settings
+from zombieproof.pipeline.java_names import rename_settings
+from zombieproof.pipeline.java_settings import IamTokens, RedactedSettings, translate_settings
 from zombieproof.pipeline.settings import IllegalSetting, Settings
 
 try:
@@ -41,10 +42,15 @@ LOGGER = logging.getLogger("zombieproof.pipeline")
 REPEATED_S = 10.0
 """Time for which a line of librdkafka is not logged again."""
 MOST_LINES = 1000
+FENCED = re.compile(r"fenced by a newer instance|with an old epoch")
+"""Words of librdkafka when another client has taken the transactional id. The delivery tells what follows from it."""
 
 
-class RepeatedLines(logging.Filter):
-    """Drops repeated lines of librdkafka: without brokers, each client tries dozens of times a second."""
+class LibrdkafkaLines(logging.Filter):
+    """Drops repeated lines of librdkafka: without brokers, each client tries dozens of times a second.
+
+    Those of a fenced client count as information: librdkafka calls them fatal, and a delivery expects them.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,6 +61,10 @@ class RepeatedLines(logging.Filter):
         text = record.getMessage()
         if "[rdkafka#" not in text:
             return True
+        if FENCED.search(text):
+            record.levelno, record.levelname = logging.INFO, logging.getLevelName(logging.INFO)
+            if not LOGGER.isEnabledFor(logging.INFO):
+                return False
         line, now = re.sub(r"-[0-9]+\]|[0-9]+ms", "", text), time.monotonic()
         if now - self._logged_s.get(line, -REPEATED_S) < REPEATED_S:
             return False
@@ -64,7 +74,7 @@ class RepeatedLines(logging.Filter):
         return True
 
 
-LOGGER.addFilter(RepeatedLines())
+LOGGER.addFilter(LibrdkafkaLines())
 
 OURS = ("group.id", "transactional.id", "isolation.level", "enable.auto.commit", "enable.idempotence", "acks")
 """Settings on which exactness rests: nobody else says them."""

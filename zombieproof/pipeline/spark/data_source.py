@@ -49,21 +49,21 @@ class ZombieproofSource(DataSource):
         """The writer of ``df.write``."""
         if overwrite:
             raise IllegalRows("sink: it is told to overwrite, and a log only grows; legal is .mode('append')")
-        options = sink_options(self.options, streaming=False)
-        self._refuse(schema, options)
+        options = self._checked_options(schema, streaming=False)
         return BatchWriter(options)
 
     @reason_first
     def streamWriter(self, schema: Any, overwrite: bool) -> StreamWriter:  # noqa: N802  # as above
         """The writer of ``df.writeStream``; output mode *complete* appends the whole result, as Kafka's sink does."""
-        options = sink_options(self.options, streaming=True)
-        self._refuse(schema, options)
+        options = self._checked_options(schema, streaming=True)
         return StreamWriter(options)
 
-    def _refuse(self, schema: Any, options: SinkOptions) -> None:
+    def _checked_options(self, schema: Any, *, streaming: bool) -> SinkOptions:
         if CHECKED not in self.options:
             raise UnsuitablePlan(
                 "sink: the plan of this write was not checked; call zombieproof.pipeline.register(spark) in the "
-                "program that starts it, and start it by writeStream...start() or write...save()"
+                "program that starts it, and start it by writeStream...start() or write...save(), not by INSERT of SQL"
             )
+        options = sink_options(self.options, streaming=streaming)
         refuse_schema({field.name: field.dataType.simpleString() for field in schema.fields}, options)
+        return options
