@@ -252,6 +252,14 @@ SINK_NAMES: Final = (
     "progressTopic",
 )
 """`checkpointLocation`, `queryName` and `path` are Spark's own, which it hands down to every sink."""
+STAGING_SCHEMES: Final = {
+    **{each: each for each in ("file", "hdfs", "viewfs", "gs", "abfs", "abfss", "s3")},
+    "s3a": "s3",
+    "s3n": "s3",
+    "dbfs": "file",
+}
+"""Spark's schemes of file systems, and those of Arrow."""
+STAGING_URI: Final = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]+):(?P<rest>/.*)")
 CHECKED: Final = "zombieproof.checked"
 """An option that `starting` adds after it has checked options, columns and plan: the default name of the sink."""
 REPORT_TO: Final = "zombieproof.report.to"
@@ -403,7 +411,7 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         query,
         batch,
         options.number("inlineBytes", 1 << 20, least=0),
-        options.text("stagingDirectory"),
+        options.staging(),
         options.number("deadlineMs", round(RETRIES.total_s * 1000), least=1) / 1000,
         options.text(REPORT_TO),
         options.truth("includeTimestamp"),
@@ -466,6 +474,22 @@ class _Options:
                 f"{', '.join(UNITS_MS)} (15m), or without one for milliseconds"
             )
         return int(read[1]) * UNITS_MS[read[2] or "ms"] / 1000
+
+    def staging(self) -> str:
+        """The folder for rows that are staged.
+
+        Raises:
+            IllegalOption: nobody knows its file system.
+        """
+        folder = self.text("stagingDirectory")
+        named = STAGING_URI.fullmatch(folder)
+        if named and named["scheme"] not in STAGING_SCHEMES:
+            raise IllegalOption(
+                f"{self._subject}: stagingDirectory begins with {named['scheme']}:, which is not a known file system; "
+                "legal is a folder that driver and executors share, also one that begins with "
+                f"{', '.join(f'{each}:' for each in STAGING_SCHEMES)}"
+            )
+        return folder
 
     def progress_topic(self) -> str:
         name = self.text("progressTopic") or TOPIC

@@ -61,7 +61,7 @@ class _Sink:
             # By batch one without rows counts too: else the next one could not tell whether a number is missing.
             if rows or self._options.by == By.BATCH:
                 counts = counts_of([deliver(rows, **self._told(messages, batch))])
-            remove(messages)
+            remove(messages, self._options)
         if query := next((each.query for each in messages if each is not None), ""):
             report_counts(self._options, identity_of(self._options, query, batch).batch, counts)
 
@@ -77,7 +77,7 @@ class _Sink:
         except Exception as unknown:  # noqa: BLE001  # Spark would report it in place of what it is called for
             LOGGER.warning("abort of batch %s: %s", batch, unknown)
             return
-        remove(messages)
+        remove(messages, self._options)
 
     def _told(self, messages: Sequence[Handed | None], batch: int) -> Told:
         query = next(each.query for each in messages if each is not None)

@@ -1,6 +1,8 @@
-"""What a task hands to the driver: its rows themselves, or a file that holds them."""
+"""What a task hands to the driver: its rows themselves, or a file that holds them.
 
-import contextlib
+The file systems are those of Arrow. They take their credentials from the environment of each machine, not from Spark.
+"""
+
 import platform
 import re
 import tempfile
@@ -11,17 +13,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.fs
 from pyspark.sql.datasource import WriterCommitMessage
 
-from zombieproof import system
-from zombieproof.pipeline.spark.options import SinkOptions
+from zombieproof.pipeline.kafka import LOGGER
+from zombieproof.pipeline.spark.options import STAGING_SCHEMES, STAGING_URI, SinkOptions
 from zombieproof.pipeline.spark.progress import Counts
 from zombieproof.pipeline.spark.tables import TableRows, from_bytes, to_bytes
 from zombieproof.pipeline.spark.task_context import Attempt
 
 DEFAULT: Final = "zombieproof-staging"
-NAME: Final = re.compile(r"(?P<batch>-?\d+)-\d+-\d+\.arrow")
-"""Batch, partition and attempt (its number in the application)."""
+NAME: Final = re.compile(r"(?P<batch>-?\d+)-\d+-\d+\.arrow(\.\w+\.part)?\Z")
+"""Batch, partition and attempt (its number in the application); and a part of a file."""
 
 
 class StagedRowsLost(RuntimeError):
@@ -60,21 +63,30 @@ def hand_over(table: pa.Table, options: SinkOptions, attempt: Attempt, job: str)
     query, batch = attempt.query or job, attempt.batch
     if table.nbytes <= options.inline:
         return Handed(query, batch, table.num_rows, to_bytes(table), "", "")
-    folder = folder_of(options, query)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{batch}-{attempt.partition}-{attempt.task}.arrow"
-    beside = path.with_suffix(f".{uuid.uuid4().hex}.part")
-    with beside.open("wb") as stream:
+    files, root = files_of(options.staging)
+    folder = f"{root}/{re.sub(r'[^a-zA-Z0-9_.-]', '_', query)}"
+    path = f"{folder}/{batch}-{attempt.partition}-{attempt.task}.arrow"
+    beside = f"{path}.{uuid.uuid4().hex}.part"
+    files.create_dir(folder)
+    with files.open_output_stream(beside) as stream:
         stream.write(to_bytes(table))
-        stream.flush()
-        system.sync(stream.fileno())
-    beside.replace(path)
-    return Handed(query, batch, table.num_rows, b"", str(path), platform.node())
+    files.move(beside, path)
+    return Handed(query, batch, table.num_rows, b"", path, platform.node())
 
 
-def folder_of(options: SinkOptions, query: str) -> Path:
-    """Where the rows of a query are staged."""
-    return Path(options.staging or Path(tempfile.gettempdir()) / DEFAULT) / re.sub(r"[^\w.-]", "_", query)
+def files_of(staging: str) -> tuple[Any, str]:
+    """The file system in which rows are staged, and the folder there.
+
+    Raises:
+        OSError: it cannot be reached.
+    """
+    named = STAGING_URI.fullmatch(staging)
+    if named is None:
+        return pyarrow.fs.LocalFileSystem(), str(Path(staging or Path(tempfile.gettempdir(), DEFAULT)).absolute())
+    if named["scheme"] == "dbfs":
+        return pyarrow.fs.LocalFileSystem(), f"/dbfs/{named['rest'].strip('/')}"
+    files, root = pyarrow.fs.FileSystem.from_uri(f"{STAGING_SCHEMES[named['scheme']]}:{named['rest']}")
+    return files, root.rstrip("/")
 
 
 def rows_handed(messages: Iterable[Handed | None], options: SinkOptions) -> TableRows:
@@ -83,15 +95,17 @@ def rows_handed(messages: Iterable[Handed | None], options: SinkOptions) -> Tabl
     Raises:
         StagedRowsLost: a file is not there, or damaged.
     """
-    tables = [_table(each) for each in messages if each is not None and each.count]
+    tables = [_table(each, options) for each in messages if each is not None and each.count]
     return TableRows(pa.concat_tables(tables) if tables else pa.table({}), options)
 
 
-def _table(handed: Handed) -> Any:
+def _table(handed: Handed, options: SinkOptions) -> Any:
     if not handed.file:
         return from_bytes(handed.data)
     try:
-        table = from_bytes(Path(handed.file).read_bytes())
+        files, _ = files_of(options.staging)
+        with files.open_input_stream(handed.file) as stream:
+            table = from_bytes(stream.read())
     except (OSError, pa.ArrowInvalid) as error:
         raise StagedRowsLost(
             f"sink: {handed.count} rows of batch {handed.batch} were staged in {handed.file} on {handed.host}, and the "
@@ -106,15 +120,26 @@ def _table(handed: Handed) -> Any:
     return table
 
 
-def remove(messages: Iterable[Handed | None]) -> None:
-    """Remove what is staged of a batch whose outcome is known, and of earlier ones; also what lost attempts left."""
-    for each in messages:
-        if each is None or not each.file:
-            continue
-        folder = Path(each.file).parent
-        for path in list(folder.glob("*.arrow")):
-            named = NAME.fullmatch(path.name)
-            if named and int(named["batch"]) <= each.batch:
-                path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # it holds what a later batch has staged
-            folder.rmdir()
+def remove(messages: Iterable[Handed | None], options: SinkOptions) -> None:
+    """Remove what is staged of a batch whose outcome is known, and of earlier ones; also what lost attempts left.
+
+    What cannot be removed stays: the next batch tries again.
+    """
+    newest = {each.file.rpartition("/")[0]: each.batch for each in messages if each is not None and each.file}
+    for folder, batch in newest.items():
+        try:
+            files, _ = files_of(options.staging)
+            there = files.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
+            done = [each.path for each in there if _batch_of(each.base_name) <= batch]
+            for path in done:
+                files.delete_file(path)
+            if done and len(done) == len(there):
+                files.delete_dir(folder)
+        except OSError as error:
+            LOGGER.warning("sink: rows of batch %s that are written stay in %s: %s", batch, folder, error)
+
+
+def _batch_of(name: str) -> int:
+    """The batch of a staged file; of another file none."""
+    named = NAME.match(name)
+    return int(named["batch"]) if named else 1 << 63
