@@ -48,9 +48,10 @@ def offsets_of_checkpoint(checkpoint: Path) -> str:
     _, _, *sources = (checkpoint / "offsets" / str(finished)).read_text().splitlines()
     found: dict[str, dict[str, int]] = {}
     for source in sources:
-        if source == "-":  # another source of the query, of which the batch had nothing
+        _, brace, offsets = source.partition("{")  # version 2 of the file names the source first
+        if not brace:  # another source of the query, of which the batch had nothing
             continue
-        for topic, partitions in json.loads(source).items():
+        for topic, partitions in json.loads(brace + offsets).items():
             found.setdefault(topic, {}).update(partitions)
     return json.dumps(found)
 

@@ -15,7 +15,7 @@ pytest.importorskip("confluent_kafka", reason="confluent-kafka, the client of th
 
 from tests.pipeline.topics import forget_group
 from zombieproof.pipeline.kafka import client
-from zombieproof.pipeline.sink import Delivering, DeliveryError, Identity, claiming, deliver, resolve
+from zombieproof.pipeline.sink import Delivering, DeliveryError, Identity, claiming, claims, deliver, resolve
 from zombieproof.pipeline.sink.asking import Asking, RowsNotAcknowledged
 from zombieproof.pipeline.sink.claiming import Claiming
 from zombieproof.pipeline.sink.claims import Claim, Query, partition_id
@@ -247,4 +247,18 @@ def test_modes_that_take_turns_at_random_write_every_row_once(
     for each in running:
         each.close()
     deliver(rows, **{**given, **batch()})
+    assert output() == Counter(row.value for row in rows)
+
+
+def test_a_claim_keeps_a_limited_number_of_ids_and_says_which_to_use(
+    rows: "list[Row]", given: dict[str, Any], monkeypatch: pytest.MonkeyPatch, output: Output
+) -> None:
+    """Each delivery takes all ids of mode *partition* once, and brokers limit the metadata of a position."""
+    monkeypatch.setattr(claims, "MOST_IDS", 2)
+    for number, each in enumerate(("one", "two")):
+        deliver(of(0, rows)[: number + 1], **{**given, **task(0, each)})
+    with pytest.raises(DeliveryError, match=r"id is three, and .* under 2 other ids before \(one, two\). Use one"):
+        deliver(of(0, rows), **{**given, **task(0, "three")})
+    deliver(of(0, rows), **{**given, **batch("four")})
+    deliver(of(1, rows), **{**given, **task(1, "one")})
     assert output() == Counter(row.value for row in rows)

@@ -1,20 +1,25 @@
 """Digests of Python functions: what counts as another function, and what does not."""
 
+import array
+import collections
 import datetime as dt
 import decimal
 import enum
 import fractions
 import functools
 import importlib
+import ipaddress
 import math
 import operator
 import os
+import string
 import subprocess
 import sys
 import uuid
 import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -130,6 +135,15 @@ def test_variables_of_enclosing_functions_and_wrapped_functions_count() -> None:
     assert digest_of(functools.partial(scaled, factor=2)) != digest_of(functools.partial(scaled, factor=3))
 
 
+def dispatched(function: Callable[[int], int]) -> Any:
+    @functools.singledispatch
+    def by_type(x: Any) -> Any:
+        return x
+
+    by_type.register(int, function)
+    return by_type
+
+
 class Colour(enum.Enum):
     RED = 1
     BLUE = object()
@@ -144,8 +158,14 @@ class Colour(enum.Enum):
         (uuid.UUID(int=1), uuid.UUID(int=2), Path("/a"), Path("/b"), Colour.RED, Colour.BLUE),
         (math.sin, math.cos, "-".join, "+".join, operator.itemgetter(1), operator.itemgetter(2)),
         (functools.cache(scaled(2)), functools.cache(scaled(3)), functools.lru_cache(scaled(4))),
+        (str.upper, str.lower, "a".__eq__, "b".__eq__, int | str, int | bytes),
+        (ipaddress.ip_address("::1"), ipaddress.ip_address("::2"), ipaddress.ip_address("127.0.0.1")),
+        (bytearray(b"a"), bytearray(b"b"), array.array("i", [1]), array.array("i", [2]), array.array("l", [1])),
+        (string.Template("$a"), string.Template("$b"), functools.partialmethod(scaled, 2)),
+        (functools.cached_property(scaled(2)), functools.cached_property(scaled(3))),
+        (dispatched(scaled(2)), dispatched(scaled(3))),
+        (SimpleNamespace(a=1), SimpleNamespace(a=2), collections.Counter("a"), collections.Counter("b")),
     ],
-    ids=["dates", "durations", "numbers", "names", "built in", "wrapped"],
 )
 def test_values_that_never_change_count(values: tuple[Any, ...]) -> None:
     def made(value: Any) -> Callable[[int], Any]:

@@ -308,3 +308,14 @@ def test_versions_of_pyspark_are_supported_or_refused_by_name(
         return
     with pytest.raises(pipeline.UnsupportedSpark, match=re.escape(says)):
         _ = pipeline.register
+
+
+def test_a_name_is_short_enough_for_the_metadata_of_a_position() -> None:
+    with pytest.raises(IllegalOption, match="name has 501 bytes; legal are 500"):
+        sink_options({**SINK, "name": "n" * 501}, streaming=True)
+    assert sink_options({**SINK, "name": "n" * 500}, streaming=True).name.endswith("n")
+
+
+def test_a_table_of_the_catalog_is_refused() -> None:
+    with pytest.raises(IllegalOption, match="a table of the catalog cannot have this format"):
+        source_options({**SOURCE, "provider": "zombieproof"}, streaming=True)

@@ -230,3 +230,31 @@ def test_positions_without_ids_are_still_known(
     group.close()
     assert deliver(rows, **given, identity=Identity("q", 4, run="r")).dropped == 9
     assert output() == once(rows[9:])
+
+
+def test_an_open_transaction_of_another_write_hides_no_record_that_is_wanted(
+    rows: "list[Row]", given: dict[str, Any]
+) -> None:
+    settings = given["settings"]
+    deliver(rows[:5], **given, identity=Identity("first", 0, sink="s"))
+    other = producer_for(settings, "other")
+    other.init_transactions(10)
+    other.begin_transaction()
+    other.produce(progress_topic.TOPIC, b'{"offset":1,"metadata":""}', b'["g","t",0]')
+    other.flush(10)
+    deliver(rows[:9], **given, identity=Identity("second", 1, sink="s"))
+    progress = progress_topic.Progress(settings, given["group"])
+    progress.ask(())
+
+    def found(query: str) -> list[str]:
+        wanted = f'"query":"{query}"'
+        return [
+            json.loads(each.committed.metadata)["query"]
+            for each in progress.of_all_groups(lambda each: wanted in each.committed.metadata)
+        ]
+
+    assert set(found("first")) == {"first"}
+    with pytest.raises(client.KafkaException, match="is decided to offset"):
+        found("second")
+    other.abort_transaction(10)
+    assert set(found("second")) == {"second"}

@@ -462,17 +462,34 @@ def test_a_batch_query_below_the_position_of_a_stream_is_refused(
 ) -> None:
     """A stream may have begun anywhere."""
     rows = [Row("output", b"%d" % number, source=Source("input", 0, number)) for number in range(20)]
-    deliver(rows[10:], **given, identity=Identity("stream", 0, sink="s", run="r"))
-    for some in (rows[:10], rows):
-        with pytest.raises(
-            DeliveryError, match="its position only says that rows from an unknown offset on were written"
-        ):
+    deliver(rows[10:15], **given, identity=Identity("stream", 0, sink="s", run="r"))
+    for some in (rows[:10], rows, rows[10:15], rows[15:], rows[17:]):
+        with pytest.raises(DeliveryError, match=r"a stream, has committed position 15\).* Give the batch query"):
             deliver(some, **given, identity=Identity("job", batch, sink="s"))
-    assert output() == once(rows[10:])
+    assert output() == once(rows[10:15])
 
 
+@pytest.mark.parametrize("first", [0, 10, 12, 15])
+def test_a_stream_does_not_take_the_position_of_a_batch_query_for_its_own(
+    given: dict[str, Any], output: Output, first: int
+) -> None:
+    """Rows below the batch query's first one may not be in the output."""
+    rows = [Row("output", b"%d" % number, source=Source("input", 0, number)) for number in range(20)]
+    deliver(rows[10:15], **given, identity=Identity("job", NONE, sink="s"))
+    with pytest.raises(DeliveryError, match=r"a batch query, has committed position 15\).* a group of its own"):
+        deliver(rows[first:], **given, identity=Identity("stream", 0, sink="s", run="r"))
+    assert output() == once(rows[10:15])
+
+
+@pytest.mark.parametrize("name", ["prices", "team/prices"])
+def test_the_output_is_what_comes_before_the_name_of_a_sink(name: str) -> None:
+    assert Identity("q", 0, sink=f"out/{name}").output == "out"
+    assert Identity("q", 0, sink="old").output == ""
+
+
+@pytest.mark.parametrize("text", ["", "a note", "{}", "[1]", "17"])
 def test_a_plain_commit_for_the_progress_topic_does_not_hide_the_claim(
-    rows: "list[Row]", given: dict[str, Any], output: Output
+    rows: "list[Row]", given: dict[str, Any], output: Output, text: str
 ) -> None:
     def delivered(some: "list[Row]", mode: str) -> int:
         claim = Claim(mode, "source", f"copier-{mode}")
@@ -480,20 +497,20 @@ def test_a_plain_commit_for_the_progress_topic_does_not_hide_the_claim(
 
     assert delivered(rows[:9], "batch") == 9
     group = client.Consumer({**given["settings"], "group.id": given["group"]})
-    group.commit(offsets=[client.TopicPartition(TOPIC, 0, 5)], asynchronous=False)
+    group.commit(offsets=[client.TopicPartition(TOPIC, 0, 5, metadata=text)], asynchronous=False)
     group.close()
     assert delivered(rows[:12], "partition") == 3
     assert delivered(rows, "batch") == len(rows) - 12
     assert output() == once(rows)
 
 
-def test_a_group_that_somebody_else_writes_to_is_no_identity(
+def test_a_position_of_another_release_is_refused(
     rows: "list[Row]", given: dict[str, Any], brokers: "TestedBrokers | RealKafka", output: Output
 ) -> None:
     other = client.Consumer({"bootstrap.servers": brokers.bootstrap, "group.id": given["group"]})
-    other.commit(offsets=[client.TopicPartition("output", 0, 3, "by hand")], asynchronous=False)
+    other.commit(offsets=[client.TopicPartition("output", 0, 3, '{"zombieproof":3}')], asynchronous=False)
     other.close()
-    with pytest.raises(DeliveryError, match="'by hand', which no delivery wrote"):
+    with pytest.raises(DeliveryError, match=r"which this release cannot read; .* use the release that wrote it"):
         deliver(rows, **given, identity=Identity("q", 0, "output"))
     assert output() == Counter()
 

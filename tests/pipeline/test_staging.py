@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from zombieproof.pipeline.spark.options import IllegalOption, SinkOptions, sink_options
-from zombieproof.pipeline.spark.staging import Handed, StagedRowsLost, hand_over, remove, rows_handed
+from zombieproof.pipeline.spark.staging import Handed, RowsNotStaged, StagedRowsLost, hand_over, remove, rows_handed
 from zombieproof.pipeline.spark.task_context import Attempt
 
 pytestmark = pytest.mark.spark
@@ -96,7 +96,7 @@ def test_databricks_folders_are_those_that_each_machine_mounts(monkeypatch: pyte
             raise OSError("there is none here")
 
     monkeypatch.setattr(pyarrow.fs, "LocalFileSystem", Files)
-    with pytest.raises(OSError, match="none here"):
+    with pytest.raises(RowsNotStaged, match=r"cannot stage rows \(there is none here\).*stagingDirectory"):
         handed("dbfs:/tmp/staging")
     assert folders == ["/dbfs/tmp/staging/query_1"]
 

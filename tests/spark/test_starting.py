@@ -241,6 +241,37 @@ def test_a_plan_that_is_made_again_has_the_same_name(
     assert name_of(rows(load), "out") == name_of(rows(load), "out")
 
 
+def test_numbers_of_common_tables_and_limits_of_text_do_not_change_the_name(
+    load: "Callable[..., DataFrame]", spark: "SparkSession"
+) -> None:
+    assert name_of(_common(load(), spark), "out") == name_of(_common(load(), spark), "out")
+    spark.conf.set("spark.sql.maxPlanStringLength", "20")
+    try:
+        named = [name_of(load().where(f"offset < {most}"), "out") for most in (1, 1, 2)]
+        assert spark.conf.get("spark.sql.maxPlanStringLength") == "20"
+    finally:
+        spark.conf.unset("spark.sql.maxPlanStringLength")
+    assert named[0] == named[1] != named[2]
+
+
+def test_by_source_a_stream_without_offsets_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
+    register(spark)
+    columns = "value string, topic string, partition int, offset bigint"
+    files = (
+        spark.readStream.schema(columns)
+        .json(str(tmp_path))
+        .selectExpr("value", "struct(topic, partition, offset) source")
+    )
+    rate = spark.readStream.format("rate").load()
+    rate = rate.selectExpr("string(value) value", "struct('t' topic, 0 partition, value offset) source")
+    for rows in (files, rate, files.union(rate)):
+        made = rows.writeStream.format("zombieproof").options(**NOBODY, topic="out")
+        with pytest.raises(UnsuitablePlan, match=r"reads (StreamingRelation|rate), whose rows have no offsets"):
+            made.option("checkpointLocation", str(tmp_path / "c")).start()
+        plan = plan_of(rows)
+        refuse_plan(plan, sink_options({**NOBODY, "topic": "out", "exactlyOnceBy": "batch"}, streaming=True))
+
+
 @pytest.mark.parametrize(
     ("changed", "error", "says"),
     [
@@ -306,6 +337,13 @@ def test_a_source_in_another_cluster_begins_where_the_sink_leaves_out_what_it_ha
         TakenGroup, match=r"startingOffsets says where .* position of input-0 under group copier in the"
     ):
         written(query, latest.load(), name="new", **sink)
+    told = {name.replace(".", "_"): value for name, value in (query.kafka | sink).items()}
+    stream = latest.load().writeStream.foreachBatch(
+        lambda rows, batch: exactly_once(rows, batch, **told, topic="output")
+    )
+    stream = stream.option("checkpointLocation", str(query.folder / "function"))
+    with pytest.raises(StreamingQueryException, match=r"startingOffsets says where .* under group copier in the"):
+        stream.start().awaitTermination(60)
     written(query, latest.load(), **sink)  # it has a checkpoint
     query.fill_more()
     written(query, query.rows(), name="new", **sink)
@@ -415,6 +453,8 @@ def test_updated_rows_are_refused_and_the_remedies_work(query: Query) -> None:
 
     with pytest.raises(UnsuitablePlan, match=r"outputMode is update.* complete, .*foreachBatch"):
         started("update")
+    with pytest.raises(UnsuitablePlan, match="outputMode is update"):
+        counted().writeStream.format("zombieproof").options(**query.kafka, topic="output").start(outputMode="update")
     query.most = 10_000
     started("complete").awaitTermination()
     made = counted().writeStream.foreachBatch(write).outputMode("update").trigger(availableNow=True)
@@ -518,13 +558,22 @@ def test_by_batch_neither_group_nor_output_may_change(query: Query, is_repeated:
 @pytest.mark.txn_faults(plan={}, allow=("no_input_is_committed_twice",))  # claims are positions of the deleted topic
 @pytest.mark.parametrize("mode", ["batch", pytest.param("partition", marks=pytest.mark.deep)])
 @pytest.mark.parametrize("is_deleted", [True, pytest.param(False, marks=pytest.mark.deep)], ids=["deleted", "renamed"])
+@pytest.mark.parametrize("is_a_function", [False, True], ids=["format", "foreachBatch"])
 def test_the_progress_topic_is_restored_also_for_partitions_without_new_rows(
-    query: Query, mode: str, is_deleted: bool
+    query: Query, mode: str, is_deleted: bool, is_a_function: bool
 ) -> None:
     def copied(topic: str) -> None:
         told = {"progressTopic": topic}
         rows = query.rows(**told).select("value", "source")
-        written(query, rows, name="checkpoint", mode=mode, **told)
+        if not is_a_function:
+            written(query, rows, name="checkpoint", mode=mode, **told)
+            return
+        kafka = {name.replace(".", "_"): value for name, value in query.kafka.items()}
+        stream = rows.writeStream.foreachBatch(
+            lambda some, batch: exactly_once(some, batch, **kafka, topic="output", mode=mode, **told)
+        )
+        stream = stream.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True)
+        stream.start().awaitTermination()
 
     query.most = 10_000
     copied("first")
@@ -581,6 +630,63 @@ def test_a_stream_does_not_begin_after_the_position_of_a_batch_query(query: Quer
         query.rows().select("value", "source").writeStream.format("zombieproof").options(
             **query.kafka, topic="output", name="one", checkpointLocation=str(query.checkpoint)
         ).start()
+
+
+@pytest.mark.parametrize("is_a_function", [False, True], ids=["format", "foreachBatch"])
+def test_a_lost_checkpoint_does_not_skip_a_load_that_has_no_position(query: Query, is_a_function: bool) -> None:
+    """Two loads in one group: rows of one were written, and the other begins at the end."""
+
+    def write(rows: "DataFrame", batch: int) -> None:
+        told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": "copier", "topic": "output"}
+        exactly_once(rows.select("value", "source"), batch, **told)
+
+    def copied(start: str) -> None:
+        rows = query.rows(startingOffsets=start).union(query.rows(startingOffsets=start, subscribe="other"))
+        if not is_a_function:
+            written(query, rows.select("value", "source"), name="checkpoint")
+            return
+        stream = rows.writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
+        stream.trigger(availableNow=True).start().awaitTermination()
+
+    make_topics(query.bootstrap, output=3)
+    query.filled = Filled()
+    copied("latest")
+    query.fill_more()
+    copied("latest")
+    added = fill(query.bootstrap, "other", 3, 30).committed
+    query.forget_checkpoint()
+    with pytest.raises(
+        StreamingQueryException, match=r"latest for other-0, other-1, other-2, .* committed that of input-0"
+    ):
+        copied("latest")
+    copied("earliest")
+    assert read_back(query.bootstrap, "output") == Counter(query.filled.committed + added)
+
+
+def test_a_lost_checkpoint_does_not_skip_what_one_of_two_outputs_lacks(query: Query) -> None:
+    """The source has the group of the write that had no rows yet."""
+
+    def write(rows: "DataFrame", batch: int) -> None:
+        for group, topic, condition in (("good", "output", "true"), ("bad", "other", "false")):
+            told = {"kafka_bootstrap_servers": query.bootstrap, "kafka_group_id": group, "topic": topic}
+            exactly_once(rows.where(condition).select("value", "source"), batch, **told)
+
+    def copied(start: str) -> None:
+        stream = query.rows("bad", startingOffsets=start).writeStream.foreachBatch(write)
+        stream.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True).start().awaitTermination()
+
+    query.filled = Filled()
+    copied("latest")
+    query.fill_more()
+    copied("latest")
+    query.forget_checkpoint()
+    query.fill_more()
+    copied("latest")
+    query.fill_more()
+    with pytest.raises(
+        StreamingQueryException, match=r"latest where group bad has no position, .* of input-0, .* under group good"
+    ):
+        copied("latest")
 
 
 def test_the_progress_topic_is_neither_input_nor_output(query: Query) -> None:

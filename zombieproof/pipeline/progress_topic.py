@@ -10,7 +10,7 @@ the old name and another id, and positions in the old one mean nothing in it.
 
 import json
 import time
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
@@ -45,6 +45,14 @@ class Committed(NamedTuple):
 
 
 NOWHERE: Final = Committed(NONE, "")
+
+
+class Keyed(NamedTuple):
+    """A position in the progress topic, with its group and its topic and partition."""
+
+    group: str
+    place: Place
+    committed: Committed
 
 
 class Progress:
@@ -178,26 +186,30 @@ class Progress:
         keys = {self.record(place, 0, "")[0]: place for place in places}
         past = self._high_watermark() if keys else 0
         found, at = self._scan("read_committed", client.OFFSET_BEGINNING, past, keys)
-        if hidden := self._scan("read_uncommitted", at, past, keys)[0]:
-            below = ", ".join(str(keys[key]) for key in hidden)
+        self._refuse_hidden(at, [keys[key] for key in self._scan("read_uncommitted", at, past, keys)[0]])
+        return {keys[key]: committed for key, committed in found.items()}
+
+    def of_all_groups(self, is_wanted: "Callable[[Keyed], bool]") -> "list[Keyed]":
+        """Read the newest record of each group and place, and return those that are wanted.
+
+        Raises:
+            KafkaException: brokers do not answer, or an open transaction hides a record that is wanted.
+            ProgressUnusable: a record was not written by this project.
+        """
+        past = self._high_watermark()
+        found, at = self._scan("read_committed", client.OFFSET_BEGINNING, past)
+        hidden = [each for each in _keyed(self._scan("read_uncommitted", at, past)[0]) if is_wanted(each)]
+        self._refuse_hidden(at, [each.place for each in hidden])
+        return [each for each in _keyed(found) if is_wanted(each)]
+
+    def _refuse_hidden(self, at: int, places: Iterable[Place]) -> None:
+        if below := ", ".join(str(place) for place in places):
             raise client.KafkaException(
                 client.KafkaError(
                     client.KafkaError.UNSTABLE_OFFSET_COMMIT,
                     f"{self.topic} is decided to offset {at} only, below records of {below}",
                 )
             )
-        return {keys[key]: committed for key, committed in found.items()}
-
-    def of_all_groups(self) -> list[tuple[str, Place, Committed]]:
-        """Read the newest record of each group and place, as far as transactions are decided.
-
-        Raises:
-            KafkaException: brokers do not answer.
-            ProgressUnusable: a record was not written by this project.
-        """
-        found, _ = self._scan("read_committed", client.OFFSET_BEGINNING, self._high_watermark())
-        named = [(json.loads(key), committed) for key, committed in found.items()]
-        return [(group, (topic, partition), committed) for (group, topic, partition), committed in named]
 
     def _scan(
         self, isolation: str, first: int, past: int, keys: Container[bytes] | None = None
@@ -257,13 +269,27 @@ class Progress:
             raise client.KafkaException(timed_out("a broker did not answer")) from None
 
 
+def _keyed(records: Mapping[bytes, Committed]) -> list[Keyed]:
+    named = [(json.loads(key), committed) for key, committed in records.items()]
+    return [Keyed(group, (topic, partition), committed) for (group, topic, partition), committed in named]
+
+
 def _is_zero(topic_id: Any) -> bool:
     return bool(topic_id.get_most_significant_bits() == 0 == topic_id.get_least_significant_bits())
 
 
+def is_signed(text: str) -> bool:
+    """Whether a delivery of this project, maybe of another release, wrote the metadata of a position."""
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(told, dict) and "zombieproof" in told
+
+
 def unsigned(committed: Mapping[Place, Committed]) -> list[Place]:
     """The places at which the group holds no position of a delivery: none, or one that another client has committed."""
-    return [place for place, (offset, text) in committed.items() if offset == NONE or not text]
+    return [place for place, (offset, text) in committed.items() if offset == NONE or not is_signed(text)]
 
 
 def without_position(committed: Mapping[Place, Committed]) -> list[Place]:

@@ -7,7 +7,7 @@ Every call to the brokers is retried, so that a query survives brokers that are 
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,10 +15,10 @@ from zombieproof.model.spark_sink.vocabulary import ReaderEvent, ReaderState, Re
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline import garbage
 from zombieproof.pipeline.kafka import DENIED, LOGGER, ConnectionErrors, Settings, client, consumer_for
-from zombieproof.pipeline.progress_topic import TOPIC, Committed, Progress, unsigned
+from zombieproof.pipeline.progress_topic import TOPIC, Committed, Keyed, Progress, unsigned
 from zombieproof.pipeline.sink.errors import REMADE
 from zombieproof.pipeline.sink.replies import reply_of
-from zombieproof.pipeline.sink.rows import identity_of_any
+from zombieproof.pipeline.sink.rows import Identity, identity_of_any
 from zombieproof.pipeline.topic_pattern import matching_topics
 from zombieproof.statemachines.micro_batch_reader.steps import Reader, finish, past_of_batch, place, plan, resume
 from zombieproof.statemachines.notes import Notes, clear
@@ -279,7 +279,7 @@ class MicroBatches:
         if self._progress.topic in ids and (lost := unsigned(found)):
             self._progress.check(ids[self._progress.topic])
             found |= self._progress.newest(lost)
-        identities = {each: identity_of_any(text, each) for each, (_, text) in found.items()}
+        identities = {each: Identity.of_metadata(text, each) for each, (_, text) in found.items()}
         of_sinks = {each: identity for each, identity in identities.items() if identity is not None}
         for each, identity in of_sinks.items():
             if remade := identity.remade(ids):
@@ -290,6 +290,17 @@ class MicroBatches:
         self.is_of_a_sink = of_sinks != {}
         counts = of_sinks if self.is_of_a_sink or by_sinks else found
         return {each: offset if each in counts else NONE for each, (offset, _) in found.items()}
+
+    def written_elsewhere(self, places: Collection[Place]) -> list[Place]:
+        """The partitions, other than `places`, whose positions a sink of this project has committed under the group."""
+
+        def ask() -> list[Keyed]:
+            is_there = self._progress.topic in self._ids(())
+            return self._progress.of_all_groups(lambda each: each.group == self._group) if is_there else []
+
+        found = self._ask(f"the positions of group {self._group}", ask)
+        identities = {each.place: identity_of_any(each.committed.metadata, each.place) for each in found}
+        return sorted(each for each, identity in identities.items() if identity and each not in places)
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
         """The ids of topics, without those that the brokers do not have; "" if brokers have no ids."""

@@ -11,15 +11,23 @@ delivery of each place under the new claim.
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from zombieproof.pipeline.progress_topic import TOPIC
+from zombieproof.pipeline.progress_topic import TOPIC, is_signed
 from zombieproof.pipeline.sink.rows import NoIdentity, Place
 
 
 def partition_id(transactional_id: str, place: Place) -> str:
     """The transactional id under which tasks deliver the rows of one partition of the source."""
     return f"{transactional_id}-{place[0]}-{place[1]}"
+
+
+MOST_IDS: Final = 20
+"""Transactional ids under which one group may be written in mode *partition*: each delivery takes all of them once."""
+
+
+class TooManyIds(ValueError):
+    """A write in mode *partition* under one more transactional id than a claim keeps."""
 
 
 class Claim(NamedTuple):
@@ -48,9 +56,19 @@ class Claim(NamedTuple):
         return self[:3] == own[:3]
 
     def after(self, found: "Claim | None") -> "Claim":
-        """This claim as the next one after the one that was found."""
-        ids = set(found.partition_ids if found else ())
-        ids |= {self.transactional_id} if self.mode == "partition" else set()
+        """This claim as the next one after the one that was found.
+
+        Raises:
+            TooManyIds: earlier claims had other transactional ids in mode *partition*.
+        """
+        earlier = set(found.partition_ids if found else ())
+        ids = earlier | ({self.transactional_id} if self.mode == "partition" else set())
+        if len(ids) > max(MOST_IDS, len(earlier)):
+            raise TooManyIds(
+                f"kafka.transactional.id is {self.transactional_id}, and mode partition wrote under {len(earlier)} "
+                f"other ids before ({', '.join(sorted(earlier))}). Use one of these: a transactional id has to be the "
+                "same in each deployment; without the option it is the name of the group"
+            )
         return self._replace(generation=found.generation + 1 if found else 1, partition_ids=tuple(sorted(ids)))
 
     def ids_to_fence(self, place: Place, own_id: str) -> list[str]:
@@ -63,12 +81,12 @@ class Claim(NamedTuple):
 
     @classmethod
     def of_metadata(cls, text: str) -> "Claim | None":
-        """Read a claim; None for an empty text.
+        """Read a claim; None for an empty text, or one of another client.
 
         Raises:
             NoIdentity: no delivery has written it.
         """
-        if not text:
+        if not is_signed(text):
             return None
         try:
             said = json.loads(text)["claim"]

@@ -20,10 +20,11 @@ from zombieproof.pipeline.progress_topic import (
 )
 from zombieproof.pipeline.sink.asking import Asking, RowsNotAcknowledged
 from zombieproof.pipeline.sink.claiming import Claiming
-from zombieproof.pipeline.sink.claims import ALONE, Query
+from zombieproof.pipeline.sink.claims import ALONE, Query, TooManyIds
 from zombieproof.pipeline.sink.errors import (
     ANOTHER_KIND,
     ANOTHER_MODE,
+    BOTH_KINDS,
     IN_ORDER,
     NEEDS_A_GROUP,
     NOT_OURS,
@@ -192,7 +193,7 @@ class Delivering:
             self._hear(error.args[0], reply_of(error.args[0]))
         except RowsNotAcknowledged as refused:
             self._hear(refused.error, reply_of_row(refused.error), refused.where)
-        except (NoIdentity, ProgressUnusable) as strange:
+        except (NoIdentity, ProgressUnusable, TooManyIds) as strange:
             self._said = str(strange)
             answered(self._delivery, Reply.FATAL, self._notes)
         if self._notes.illegal:
@@ -310,9 +311,12 @@ class Delivering:
                 return f"{said}, and a client that is no sink has committed position {at[place]}", NOT_OURS
             if other is None:
                 continue
-            if not own.run and first < at[place] and not NONE < other.first <= first:
-                begin = "an unknown offset" if other.first == NONE else other.first
-                return f"{said}, and its position only says that rows from {begin} on were written", IN_ORDER
+            if own.run and other.is_of_a_batch_query:
+                return f"{said}, and {other}, a batch query, has committed position {at[place]}", BOTH_KINDS
+            if not own.run and other.first == NONE:
+                return f"{said}, and {other}, a stream, has committed position {at[place]}", BOTH_KINDS
+            if not own.run and first < min(at[place], other.first):
+                return f"{said}, and its position only says that rows from {other.first} on were written", IN_ORDER
             is_earlier = own.run and other.run == own.run and other.query == own.query and other.batch < own.batch
             if is_earlier and first < at[place]:
                 return f"{said}, and batch {other.batch} of the same run has committed position {at[place]}", NOT_READ
@@ -346,7 +350,7 @@ class Delivering:
 
     def _unclaimed(self) -> Work:
         found = None if self._claiming is None else self._claiming.found
-        self._said = f"these rows are of {self._query.claim}, and the newest claim is of {found}"
+        self._said = f"these rows are of {self._query.claim}, and the newest claim is of {found}" if found else ""
         self._remedy = ANOTHER_MODE
         return Work(Found.UNCLAIMED, self._rows, {})
 

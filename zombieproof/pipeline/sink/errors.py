@@ -5,7 +5,8 @@ from zombieproof.model.spark_sink.vocabulary import DeliveryState as S
 NEEDS_A_GROUP = (
     "Give each write a group of its own (kafka.group.id). If this is the same write with a new, a lost or an older "
     "checkpoint, bring back the newest one; or, if you know that these rows are not in the output, use a new group, "
-    "which starts without positions. Option name keeps the identity of a sink whose plan changes"
+    "which starts without positions. Option name keeps the identity of a sink whose plan changes: its value is "
+    "the part after the topic in the name of a sink"
 )
 REMADE = (
     "The topic was deleted and created again, so positions in it mean nothing, and rows that were written may be gone. "
@@ -19,6 +20,10 @@ ANOTHER_KIND = (
 IN_ORDER = (
     "It is not known whether these rows were written. Let batch queries of one group write ranges of offsets in "
     "ascending order, or give each range a group of its own (kafka.group.id). Only the newest range can be repeated"
+)
+BOTH_KINDS = (
+    "A batch query and a stream do not know which rows below a position the other one has written. Give the batch "
+    "query a group of its own (kafka.group.id)"
 )
 NOT_OURS = (
     "Another consumer has this group, or kafka-consumer-groups --reset-offsets has moved it: it is not known whether "

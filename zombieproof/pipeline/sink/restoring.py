@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Final
 
 from zombieproof.pipeline.kafka import Settings
-from zombieproof.pipeline.progress_topic import PARTITION, Progress
+from zombieproof.pipeline.progress_topic import PARTITION, Progress, is_signed
 from zombieproof.pipeline.sink.asking import Asking
 from zombieproof.pipeline.sink.rows import Place, Row
 
@@ -39,7 +39,7 @@ def copy_positions(settings: Settings, group: str, progress: Progress, ids: Mapp
         with closing(Asking(settings, group, own_id)) as asking:
             asking.take_id(progress.topic, CALL_S)
             committed = asking.committed([place for place, each in lost.items() if each == own_id], CALL_S)
-            of_sinks = {place: each for place, each in committed.items() if each.metadata}
+            of_sinks = {place: each for place, each in committed.items() if is_signed(each.metadata)}
             pairs = [progress.record(place, *each) for place, each in of_sinks.items()]
             records = [Row(progress.topic, value, key, PARTITION) for key, value in pairs]
             asking.send_rows([], time.monotonic() + CALL_S, records)

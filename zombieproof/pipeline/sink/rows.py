@@ -10,6 +10,7 @@ from typing import NamedTuple, overload
 
 from zombieproof.model.spark_sink.vocabulary import DeliveryState, Found
 from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline.progress_topic import is_signed
 from zombieproof.statemachines.delivery.steps import (
     Delivery,
     find_by_identity,
@@ -83,7 +84,13 @@ class Identity(NamedTuple):
     @property
     def output(self) -> str:
         """The topic in the name of the sink; "" if the name has none."""
-        return self.sink.rpartition("/")[0]
+        topic, separator, _ = self.sink.partition("/")
+        return topic if separator else ""
+
+    @property
+    def is_of_a_batch_query(self) -> bool:
+        """Whether a batch query has committed it, so that rows below `first` may not be in the output."""
+        return not self.run and self.first != NONE
 
     def __str__(self) -> str:
         """The query, the sink and the batch, for messages."""
@@ -112,14 +119,14 @@ class Identity(NamedTuple):
 
     @classmethod
     def of_metadata(cls, text: str, place: Place) -> "Identity | None":
-        """Read the text of a committed position, or return None for an empty one. Version 1 has no sink and no rows.
+        """Read the text of a committed position; None for an empty one, or one of another client.
 
-        Version 2 without `topics` was written before topics had ids here.
+        Version 1 has no sink and no rows. Version 2 without `topics` was written before topics had ids here.
 
         Raises:
-            NoIdentity: no delivery has written it.
+            NoIdentity: it is that of another release, or of a claim.
         """
-        if not text:
+        if not is_signed(text):
             return None
         try:
             said = json.loads(text)
@@ -145,7 +152,7 @@ def foreign(topic: str) -> str:
 
 
 def identity_of_any(text: str, place: Place) -> Identity | None:
-    """Return what `Identity.of_metadata` reads, and None for the text of a position that no delivery has written."""
+    """Return what `Identity.of_metadata` reads, and None for the text of a claim."""
     try:
         return Identity.of_metadata(text, place)
     except NoIdentity:
@@ -166,12 +173,12 @@ def digest(rows: Iterable[Row]) -> str:
 
 
 class NoIdentity(ValueError):
-    """The metadata of a committed position that no delivery has written."""
+    """The metadata of a committed position that this release cannot read."""
 
     def __init__(self, text: str) -> None:
         super().__init__(
-            f"the metadata of the committed position is {text!r}, which no delivery wrote; legal is nothing, or a "
-            "query and a batch: give the sink a group of its own"
+            f"the metadata of the committed position is {text!r}, which this release cannot read; legal is nothing, or "
+            "a query and a batch: use the release that wrote it, or give the sink a group of its own"
         )
 
 

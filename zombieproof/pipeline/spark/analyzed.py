@@ -18,6 +18,8 @@ from zombieproof.pipeline.spark.options import NO_TOPIC, source_options
 from zombieproof.pipeline.spark.plans import Node, UnsuitablePlan, topics_of
 
 FORMAT: Final = "zombieproof"
+KAFKA: Final = "kafka"
+"""Spark's name of its own source of Kafka."""
 STREAM: Final = "StreamingRelationV2"
 """Spark's class of a leaf that is read in micro-batches. Leaves that are read once do not look at a group."""
 _CHANGING: Final = (
@@ -27,25 +29,36 @@ _CHANGING: Final = (
     (r"(lambda \w+?)_\d+#", r"\1#"),
 )
 """What is another text each time that the same plan is made, and what is left of it."""
-MOST_FIELDS: Final = "spark.sql.debug.maxToStringFields"
-"""Spark leaves further columns out of the text of a plan."""
+LIMITS: Final = ("spark.sql.debug.maxToStringFields", "spark.sql.maxPlanStringLength")
+"""Of the text of a plan: Spark leaves out what is beyond."""
 
 
 def name_of(frame: Any, topic: str) -> str:
     """The default name of a sink: output, plan without numbers of columns and objects, and the code of functions."""
     analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
-    conf, before = frame.sparkSession.conf, frame.sparkSession.conf.get(MOST_FIELDS)
-    conf.set(MOST_FIELDS, str((1 << 31) - 1))
+    conf, before = frame.sparkSession.conf, {name: frame.sparkSession.conf.get(name) for name in LIMITS}
+    for name in LIMITS:
+        conf.set(name, str((1 << 31) - 1))
     try:
         plan = str(analyzed.toString())
     finally:
-        conf.set(MOST_FIELDS, before)
+        for name, limit in before.items():
+            conf.set(name, limit)
     numbers: dict[str, str] = {}
-    plan = re.sub(r"#\d+L?", lambda found: numbers.setdefault(found[0], f"#{len(numbers)}"), plan)
+    for numbered in (r"#\d+L?", r"CTERelation(?:Def|Ref) \d+"):
+        plan = re.sub(numbered, lambda found: _numbered(found[0], numbers), plan)
     for changing, rest in _CHANGING:
         plan = re.sub(changing, rest, plan, flags=re.MULTILINE)
     plan = "\n".join([plan, *_functions(analyzed)])
     return f"{topic or NO_TOPIC}/{hashlib.sha256(plan.encode()).hexdigest()[:12]}"
+
+
+def _numbered(name: str, numbers: dict[str, str]) -> str:
+    """The name of a column or of a common table expression, with the number in which it comes in its plan."""
+    number = re.search(r"\d+", name)
+    assert number is not None
+    kind = name[: number.start()].removesuffix("Def ").removesuffix("Ref ")
+    return f"{name[: number.start()]}{numbers.setdefault(f'{kind} {number[0]}', str(len(numbers)))}"
 
 
 def _functions(node: Any, *, is_plan: bool = True) -> Iterator[str]:
@@ -122,10 +135,13 @@ def _leaf(plan: Any, kind: str, reading: _Reading) -> Node:
         if plan.table().name().lower() == FORMAT:
             source = source_options(told, streaming=plan.isStreaming())
             return Node(kind, load=f"{plan.table()}", topics=topics_of(told), source=source)
-        return Node(kind, load=f"{plan.table()}" if plan.isStreaming() else "", topics=topics_of(told))
+        if not plan.isStreaming():
+            return Node(kind)
+        of = str(plan.sourceName())
+        return Node(kind, (), f"{plan.table()}", topics_of(told), without_offsets="" if of == KAFKA else of)
     if kind == "LogicalRDD" and reading.before and plan.rdd().id() in reading.before:
         return reading.before[plan.rdd().id()]
-    return Node(kind, load=f"{kind} {plan.hashCode()}" if plan.isStreaming() else "")
+    return Node(kind, load=f"{kind} {plan.hashCode()}", without_offsets=kind) if plan.isStreaming() else Node(kind)
 
 
 def each_of(found: Any) -> Iterator[Any]:

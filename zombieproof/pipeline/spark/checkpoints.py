@@ -5,13 +5,17 @@ Hadoop's.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from zombieproof.model.vocabulary import NONE
-from zombieproof.pipeline.progress_topic import RECORDED
-from zombieproof.pipeline.spark.source import GROUP
+from zombieproof.pipeline.progress_topic import RECORDED, Place
+from zombieproof.pipeline.spark.source import GROUP, INITIAL
+
+OFFSET = re.compile(r"(?:[^{\s]+:)?(?P<offset>\{.*\})")
+"""A line of the offsets of a batch: since version 2, the name of the source comes first."""
 
 
 class Checkpoint(NamedTuple):
@@ -32,41 +36,69 @@ class Checkpoint(NamedTuple):
     progress_ids: Mapping[str, str] = MappingProxyType({})
 
 
-def checkpoint_of(session: Any, extra: Mapping[str, str]) -> Checkpoint:
-    """Read the checkpoint of a query.
+class _Files:
+    """The files of a checkpoint, in any file system of Hadoop's.
 
     Without an option of its own, Spark makes the folder of its setting and the name of the query.
     """
-    checkpoint, name = extra.get("checkpointlocation", ""), extra.get("queryname", "")
-    root = session.conf.get("spark.sql.streaming.checkpointLocation", None)
-    if not checkpoint and root and name:
-        checkpoint = f"{root}/{name}"
-    if not checkpoint:
-        return Checkpoint(newest=NONE)
-    make_path = session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001  # any file system of Hadoop's
-    path = make_path(checkpoint, "metadata")
-    files = path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
 
-    def read(file: Any) -> str:
-        stream = files.open(file)
+    def __init__(self, session: Any, extra: Mapping[str, str]) -> None:
+        self._folder, name = extra.get("checkpointlocation", ""), extra.get("queryname", "")
+        root = session.conf.get("spark.sql.streaming.checkpointLocation", None)
+        if not self._folder and root and name:
+            self._folder = f"{root}/{name}"
+        self._jvm = session._jvm  # noqa: SLF001  # PySpark has no public name for it
+        self._conf = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001  # as above
+
+    def read(self, name: str) -> str | None:
+        """The text of a file; None if it is not there."""
+        if not self._folder:
+            return None
+        path = self._jvm.org.apache.hadoop.fs.Path(self._folder, name)
+        files = path.getFileSystem(self._conf)
+        if not files.exists(path):
+            return None
+        stream = files.open(path)
         try:
-            return str(session._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))  # noqa: SLF001
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         finally:
             stream.close()
 
-    if not files.exists(path):
+    def batches(self, log: str) -> set[int]:
+        """The numbers of the batches that a log has."""
+        path = self._jvm.org.apache.hadoop.fs.Path(self._folder, log)
+        files = path.getFileSystem(self._conf)
+        names = [each.getPath().getName() for each in files.listStatus(path)] if files.exists(path) else []
+        return {int(name) for name in names if name.isdecimal()}
+
+    def offsets(self, batch: int) -> list[Any]:
+        """The offsets at which a batch ends, of each source that reads anything."""
+        lines = (self.read(f"offsets/{batch}") or "").splitlines()
+        return [json.loads(found["offset"]) for line in lines[2:] if (found := OFFSET.fullmatch(line))]
+
+
+def checkpoint_of(session: Any, extra: Mapping[str, str]) -> Checkpoint:
+    """Read the checkpoint of a query."""
+    files = _Files(session, extra)
+    metadata = files.read("metadata")
+    if metadata is None:
         return Checkpoint(newest=NONE)
-
-    def batches(log: str) -> dict[int, Any]:
-        if not files.exists(make_path(checkpoint, log)):
-            return {}
-        found = (each.getPath() for each in files.listStatus(make_path(checkpoint, log)))
-        return {int(each.getName()): each for each in found if each.getName().isdecimal()}
-
-    planned, finished = batches("offsets"), batches("commits")
-    newest = max(planned, default=NONE)
-    sources = read(planned[newest]).splitlines() if planned else ()
-    told = [json.loads(line) for line in sources if line.startswith("{")]
+    newest = max(files.batches("offsets"), default=NONE)
+    told = files.offsets(newest)
     groups = frozenset(group for each in told for group in each.get(GROUP, ()))
     progress_ids = {topic: number for each in told for topic, number in each.get(RECORDED, {}).items()}
-    return Checkpoint(str(json.loads(read(path))["id"]), newest, newest in finished, groups, progress_ids)
+    is_finished = newest in files.batches("commits")
+    return Checkpoint(str(json.loads(metadata)["id"]), newest, is_finished, groups, progress_ids)
+
+
+def first_offsets(session: Any, extra: Mapping[str, str]) -> dict[Place, int] | None:
+    """Return where the sources of this project began when the query had no checkpoint; None if that is not known."""
+    initial = [each[INITIAL] for each in _Files(session, extra).offsets(0) if INITIAL in each]
+    begins = {
+        (topic, int(partition)): offset
+        for each in initial
+        for topic, offsets in each.items()
+        if not topic.startswith("@")
+        for partition, offset in offsets.items()
+    }
+    return begins or None

@@ -3,11 +3,12 @@
 The text of a plan names a function and hides its body, so two queries with different functions of one name look the
 same. A digest covers the code of a function, its defaults, the variables of enclosing functions, and the globals that
 the code names: constants, collections, and functions, classes and objects of the same top-level module. File names and
-line numbers do not count. Objects of other modules count by type, functions and classes of other modules by name.
+line numbers do not count. Other objects count by what `pickle` would keep of them. Globals that are functions and
+classes of other modules count by name.
 """
 
-import argparse
 import collections
+import copyreg
 import datetime as dt
 import decimal
 import enum
@@ -25,10 +26,8 @@ from types import (
     CodeType,
     FunctionType,
     MappingProxyType,
-    MemberDescriptorType,
     MethodType,
     ModuleType,
-    SimpleNamespace,
 )
 from typing import Any, Final
 
@@ -39,29 +38,33 @@ PLAIN: Final = (
     *(operator.attrgetter, operator.itemgetter, operator.methodcaller),
 )
 """Types of values that never change, and whose text is the same in each process."""
-NAMESPACES: Final = (argparse.Namespace, SimpleNamespace)
-"""Types of objects that are nothing but their attributes."""
 DEEPEST: Final = 50
 """Values that are nested deeper count by their type."""
+MAIN: Final = "__main__"
+PROTOCOL: Final = 4
 OF_SPARK: Final = "pyspark"
 """PySpark wraps the functions of a user in its own, whose globals do not count."""
 
 
 def digest_of(function: Any) -> str:
     """Return the digest of a function, or of any other object that a query calls."""
-    return hashlib.sha256("\n".join(_Reading().parts(function, 0)).encode()).hexdigest()
+    made = hashlib.sha256()
+    named = function if isinstance(function, (FunctionType, type)) else type(function)
+    for part in _Reading(_top(named)).parts(function):
+        made.update(part.encode() + b"\n")
+    return made.hexdigest()
 
 
 class _Reading:
     """One walk over a function and what it refers to, which reads each object once."""
 
-    def __init__(self) -> None:
+    def __init__(self, top: str) -> None:
         self._seen: dict[int, int] = {}
         self._kept: list[Any] = []
-        self._tops: set[str] = set()
+        self._tops = {top}
         self._used: dict[str, set[str]] = {}
 
-    def parts(self, value: Any, depth: int) -> Iterator[str]:
+    def parts(self, value: Any, depth: int = 0) -> Iterator[str]:
         """Yield texts that tell one value from another."""
         if isinstance(value, (enum.Enum, *PLAIN)):
             yield _text(value)
@@ -105,23 +108,38 @@ class _Reading:
         elif isinstance(value, ModuleType):
             yield value.__name__
         elif isinstance(value, type):
-            yield value.__qualname__
-            yield from self._all(tuple(base for base in value.__bases__ if _top(base) == _top(value)), depth)
-            members = vars(value)
-            yield from self._named({name: members[name] for name in members if not _is_pythons(name, members)}, depth)
+            yield f"{value.__module__}.{value.__qualname__}" if value.__module__ != MAIN else value.__qualname__
+            if _top(value) in self._tops:
+                yield from self._all((base for base in value.__bases__ if _top(base) == _top(value)), depth)
+                members = vars(value)
+                own = {name: members[name] for name in members if not _is_pythons(name, members)}
+                yield from self._named(own, depth)
         elif isinstance(value, BuiltinFunctionType):
             yield f"{value.__module__}.{value.__qualname__}"
             yield from self.parts(value.__self__, depth + 1)
         elif callable(value) and hasattr(value, "__wrapped__"):
             yield from self.parts(value.__wrapped__, depth + 1)
-        elif isinstance(value, NAMESPACES):
-            yield from self._named(vars(value), depth)
-        elif _top(type(value)) in self._tops or (callable(value) and isinstance(type(value).__call__, FunctionType)):
-            yield from self.parts(type(value), depth + 1)
-            yield from self._named(_attributes(value), depth)
+        else:
+            yield from self._reduced(value, depth)
+
+    def _reduced(self, value: Any, depth: int) -> Iterator[str]:
+        """Yield what `pickle` would keep of an object; nothing of one that cannot be pickled."""
+        try:
+            reducer = copyreg.dispatch_table.get(type(value))
+            kept = value.__reduce_ex__(PROTOCOL) if reducer is None else reducer(value)
+        except Exception:  # noqa: BLE001  # code of the user's
+            return
+        if isinstance(kept, str):
+            yield kept
+            return
+        make, arguments, state, items, pairs = (*kept, None, None, None)[:5]
+        yield f"{make.__module__}.{make.__qualname__}"
+        yield from self._all((arguments, state, list(items or ()), list(pairs or ())), depth)
 
     def _function(self, function: FunctionType, depth: int) -> Iterator[str]:
         code, known = function.__code__, function.__globals__
+        if _top(function) != OF_SPARK:
+            self._tops.add(_top(function))
         yield from self._all((code, function.__defaults__, *sorted((function.__kwdefaults__ or {}).items())), depth)
         for cell in function.__closure__ or ():
             try:
@@ -130,7 +148,6 @@ class _Reading:
                 continue
             yield from self.parts(inside, depth + 1)
         if _top(function) != OF_SPARK:
-            self._tops.add(_top(function))
             names = set(_names(code))
             yield from self._globals({name: known[name] for name in names & known.keys()}, names, _top(function), depth)
 
@@ -163,23 +180,14 @@ def _text(value: Any) -> str:
     """Tell a value that never changes from others; of another one, its name or that of its type."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__qualname__}.{value.name}"
+    if isinstance(value, bytes):
+        return f"bytes {hashlib.sha256(value).hexdigest()}"
     if isinstance(value, PLAIN):
         return f"{type(value).__name__} {value!r}"
     if isinstance(value, (tuple, frozenset)):
         inside = [_text(each) for each in value]
         return f"{type(value).__qualname__} {inside if isinstance(value, tuple) else sorted(inside)}"
     return str(getattr(value, "__qualname__", type(value).__qualname__))
-
-
-def _attributes(value: Any) -> dict[str, Any]:
-    """The attributes of an object, those in slots included."""
-    names = [
-        name
-        for kind in type(value).__mro__
-        for name in vars(kind)
-        if isinstance(vars(kind)[name], MemberDescriptorType)
-    ]
-    return {name: getattr(value, name) for name in (*names, *getattr(value, "__dict__", ())) if hasattr(value, name)}
 
 
 def _is_pythons(name: str, members: Mapping[str, Any]) -> bool:

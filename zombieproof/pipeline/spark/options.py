@@ -131,6 +131,11 @@ class SourceOptions:
     ignored: tuple[str, ...]
 
     @property
+    def may_begin_at_end(self) -> bool:
+        """Whether a partition without a position may begin at its end, which is another offset next time."""
+        return self.starting.is_latest or (self.starting.is_timestamp and self.unmatched == Unmatched.LATEST)
+
+    @property
     def may_split(self) -> bool:
         """Whether several tasks may read one partition of the log."""
         return self.min_partitions > 0 or self.most_of_a_task != NONE
@@ -252,6 +257,8 @@ SINK_NAMES: Final = (
     "progressTopic",
 )
 """`checkpointLocation`, `queryName` and `path` are Spark's own, which it hands down to every sink."""
+LONGEST_NAME: Final = 500
+"""Bytes: brokers limit the metadata of a position to 4096 in all (`offset.metadata.max.bytes`)."""
 STAGING_SCHEMES: Final = {
     **{each: each for each in ("file", "hdfs", "viewfs", "gs", "abfs", "abfss", "s3")},
     "s3a": "s3",
@@ -373,6 +380,10 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     transactional_id = options.text("kafka.transactional.id")
     group, settings = options.settings(needs_group=True, why="positions are committed under it together with the rows")
     topic, name = options.text("topic"), options.text("name")
+    if len(name.encode()) > LONGEST_NAME:
+        raise IllegalOption(
+            f"sink: name has {len(name.encode())} bytes; legal are {LONGEST_NAME}, because each position keeps it"
+        )
     mode = options.word("mode", Mode, Mode.BATCH)
     by = options.word("exactlyOnceBy", By, By.SOURCE)
     query, batch = options.text("queryId"), options.number("batchId", NONE, least=0)
@@ -427,6 +438,11 @@ class _Options:
         self._subject = subject
         self._given = {name.lower(): str(value) for name, value in given.items()}
         legal = {name.lower() for name in (*names, CHECKED, REPORT_TO, STARTED)}
+        if "provider" in self._given:
+            raise IllegalOption(
+                f"{subject}: a table of the catalog cannot have this format; read and write without CREATE TABLE, by "
+                "spark.read, spark.readStream, df.write or df.writeStream"
+            )
         for name in self._given:
             if name not in legal and not name.startswith(KAFKA):
                 raise IllegalOption(

@@ -43,6 +43,7 @@ class Node:
             for static tables.
         topics: that a leaf reads; None: unknown.
         source: options of a leaf that this project's source reads; None for every other node.
+        without_offsets: the name of a stream that numbers no rows in their order, such as files; "" for others.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Node:
     load: str = ""
     topics: frozenset[str] | None = None
     source: SourceOptions | None = None
+    without_offsets: str = ""
 
     def leaves(self) -> "Iterator[Node]":
         """The reads below this node, one per branch."""
@@ -78,6 +80,11 @@ def refuse_plan(root: Node, options: SinkOptions) -> None:
         _refuse_operator(node, unsuited)
     reads: dict[str, Node] = {}
     for leaf in root.leaves():
+        if leaf.without_offsets and not by_batch:
+            raise UnsuitablePlan(
+                f"sink: the plan reads {leaf.without_offsets}, whose rows have no offsets that grow from batch to "
+                f"batch, so that column source does not tell whether they were written; {BY_BATCH}"
+            )
         if leaf.source is not None and leaf.source.may_split and Trait.CUT in unsuited:
             raise UnsuitablePlan(
                 "sink: mode is partition, in which one task commits what was read of a partition, and the source has "

@@ -4,11 +4,11 @@ The brokers are asked here, before a micro-batch runs. Each delivery compares ag
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
-from zombieproof.pipeline.progress_topic import Committed, Progress, unsigned
+from zombieproof.pipeline.progress_topic import Committed, Keyed, Progress, unsigned
 from zombieproof.pipeline.reader import BrokersUnavailable, RefusedByBrokers, Retries, answered, named
 from zombieproof.pipeline.sink.asking import RowsNotAcknowledged
 from zombieproof.pipeline.sink.claims import partition_id
@@ -23,6 +23,13 @@ from zombieproof.pipeline.topic_pattern import matching_topics
 
 WITHIN_S: Final = 5.0
 """Time that brokers have to answer before a query starts without that check."""
+
+
+class Position(NamedTuple):
+    """A position, and whose write has committed it."""
+
+    offset: int
+    identity: Identity
 
 
 class TakenGroup(ValueError):
@@ -95,7 +102,7 @@ def refuse_other_clusters(options: SinkOptions, query: str, plan: Node) -> None:
             )
         if query or (source.starting.value == EARLIEST and not source.starting.is_timestamp):
             continue
-        for place, identity in found.items():
+        for place, (_, identity) in found.items():
             raise TakenGroup(
                 f"source: {source.starting.option} says where this query begins, because it has no checkpoint and its "
                 f"source is in another cluster than its sink. But {identity} has committed the position of {place[0]}-"
@@ -126,7 +133,7 @@ def look_at_sources(plan: Node, *, is_refused: bool) -> None:
             continue
         finally:
             consumer.close()
-        for place, identity in found.items():
+        for place, (_, identity) in found.items():
             if not identity.query:
                 continue
             fault = (
@@ -169,10 +176,9 @@ def check_positions(
         LOGGER.info("start of sink %s: the positions of group %s were not checked: %s", name, options.group, error)
         return
     _refuse_older_checkpoint(options, name, checkpoint, found)
-    for place, identity in found.items():
-        is_same_sink = options.by == By.SOURCE and identity.sink == name
-        is_of_a_stream = identity.run != "" or identity.first == NONE
-        if identity.query not in ("", checkpoint.query) and not (is_same_sink and is_of_a_stream):
+    for place, (_, identity) in found.items():
+        is_same_sink = options.by == By.SOURCE and identity.sink == name and not identity.is_of_a_batch_query
+        if identity.query not in ("", checkpoint.query) and not is_same_sink:
             raise TakenGroup(
                 f"sink: the position of {place[0]}-{place[1]} under group {options.group} was committed by {identity}, "
                 f"and this is query {checkpoint.query or 'without a checkpoint'}, sink {name}. {NEEDS_A_GROUP}"
@@ -185,21 +191,45 @@ def check_positions(
     _restore_progress(options, progress, found)
 
 
-def check_before_first_write(options: SinkOptions, name: str, checkpoint: Checkpoint, plan: Node) -> None:
+def check_before_first_write(
+    options: SinkOptions, name: str, checkpoint: Checkpoint, plan: Node, begins: Mapping[Place, int]
+) -> None:
     """Check the positions of a group before a function of `foreachBatch` writes in it for the first time.
 
+    `begins` has the offsets at which the sources began without a checkpoint.
+
     Raises:
-        TakenGroup: the checkpoint is older.
+        IllegalOption: the cluster of the sink cannot keep the positions.
+        TakenGroup: the checkpoint is older, or the query has skipped records.
         BrokersUnavailable: no broker tells.
     """
+    refuse_other_clusters(options, checkpoint.query, plan)
     progress = Progress(options.settings, options.group, options.progress_topic)
     found = answered(lambda: _found(options, plan, progress), f"the positions of group {options.group}")
     _refuse_older_checkpoint(options, name, checkpoint, found)
+    _refuse_skipped(options, begins, found)
     _restore_progress(options, progress, found)
 
 
+def _refuse_skipped(options: SinkOptions, begins: Mapping[Place, int], found: Mapping[Place, Position]) -> None:
+    """Check that a query whose checkpoint was lost did not begin after records that this write lacks.
+
+    Raises:
+        TakenGroup: it did.
+    """
+    for place, (offset, identity) in found.items():
+        if identity.query != options.query and offset < begins.get(place, NONE):
+            raise TakenGroup(
+                f"exactly_once: this query began at offset {begins[place]} of {place[0]}-{place[1]}, without a "
+                f"checkpoint, and {identity} had committed position {offset} under group {options.group}: records "
+                "between the two would be missing. Bring back the lost checkpoint; or remove the new one, and start "
+                "with startingOffsets=earliest, and the sink leaves out the rows that it has written; or, if none are "
+                "missing, use new groups"
+            )
+
+
 def _refuse_older_checkpoint(
-    options: SinkOptions, name: str, checkpoint: Checkpoint, found: Mapping[Place, Identity]
+    options: SinkOptions, name: str, checkpoint: Checkpoint, found: Mapping[Place, Position]
 ) -> None:
     """Check that the checkpoint has finished every batch that the query has written with another plan.
 
@@ -211,7 +241,7 @@ def _refuse_older_checkpoint(
     """
     newest = NONE if checkpoint.newest is None else checkpoint.newest
     finished = newest if checkpoint.is_finished else newest - 1
-    for place, identity in found.items():
+    for place, (_, identity) in found.items():
         if identity.query == checkpoint.query != "" and identity.sink != name and identity.batch > finished:
             raise TakenGroup(
                 f"sink: the position of {place[0]}-{place[1]} under group {options.group} was committed by {identity}, "
@@ -234,16 +264,21 @@ def refuse_written_elsewhere(options: SinkOptions, name: str, checkpoint: Checkp
         return
     progress = Progress(options.settings, options.group, options.progress_topic)
 
-    def ask() -> list[tuple[str, Place, Committed]]:
+    def of_this_query(each: Keyed) -> Identity | None:
+        identity = identity_of_any(each.committed.metadata, each.place)
+        return identity if identity is not None and identity.query == checkpoint.query else None
+
+    def ask() -> list[Keyed]:
         progress.ask(())
-        return progress.of_all_groups() if progress.topic in progress.ids() else []
+        is_there = progress.topic in progress.ids()
+        return progress.of_all_groups(lambda each: of_this_query(each) is not None) if is_there else []
 
     groups = set()
-    for group, place, (_, text) in answered(ask, f"the records of topic {options.progress_topic}"):
-        identity = identity_of_any(text, place)
-        if identity is None or identity.query != checkpoint.query:
+    for each in answered(ask, f"the records of topic {options.progress_topic}"):
+        identity, group, place = of_this_query(each), each.group, each.place
+        if identity is None:
             continue
-        if is_repeated and identity.sink == name and identity.batch >= newest:
+        if is_repeated and (streaming or identity.sink == name) and identity.batch >= newest:
             groups.add(group)
         if has_one_output and identity.rows and group == options.group and place[0] != options.topic:
             raise IllegalOption(
@@ -260,7 +295,7 @@ def refuse_written_elsewhere(options: SinkOptions, name: str, checkpoint: Checkp
         )
 
 
-def _restore_progress(options: SinkOptions, progress: Progress, found: Mapping[Place, Identity]) -> None:
+def _restore_progress(options: SinkOptions, progress: Progress, found: Mapping[Place, Position]) -> None:
     """See that the progress topic has the positions of the group: it was deleted, or it is another one."""
     if options.by == By.BATCH or not found:
         return
@@ -300,7 +335,7 @@ def make_progress_topic(options: SinkOptions) -> None:
         LOGGER.info("start of a query: topic %s was not created, which a delivery will do: %s", progress.topic, error)
 
 
-def _found(options: SinkOptions, plan: Node, progress: Progress) -> dict[Place, Identity]:
+def _found(options: SinkOptions, plan: Node, progress: Progress) -> dict[Place, Position]:
     """Whose writes have committed the positions that a write of this plan commits.
 
     Raises:
@@ -336,8 +371,8 @@ def _places_of(consumer: Any, topics: set[str]) -> list[Place]:
 
 def _identities(
     consumer: Any, places: list[Place], progress: Progress, topic_ids: Mapping[str, str]
-) -> dict[Place, Identity]:
-    """Whose writes have committed positions of these partitions."""
+) -> dict[Place, Position]:
+    """The positions of these partitions that writes of this project have committed."""
     asked = [client.TopicPartition(*place) for place in places]
     committed = {}
     for told in consumer.committed(asked, WITHIN_S) if asked else ():
@@ -347,5 +382,5 @@ def _identities(
     if progress.topic in topic_ids:
         progress.check(topic_ids[progress.topic])
         committed |= progress.newest(unsigned(committed))
-    read = {place: Identity.of_metadata(text, place) for place, (_, text) in committed.items()}
-    return {place: identity for place, identity in read.items() if identity is not None}
+    read = {place: (offset, Identity.of_metadata(text, place)) for place, (offset, text) in committed.items()}
+    return {place: Position(offset, identity) for place, (offset, identity) in read.items() if identity is not None}

@@ -43,9 +43,9 @@ def exactly_once(batch_df: Any, batch_id: int, **options: Any) -> None:
     Raises:
         IllegalOption: an option is missing, unknown or cannot be what it is; or nobody says which query this is.
     """
-    told = {name.replace("_", "."): _word(value) for name, value in options.items()}
-    by_batch = told.get("exactlyOnceBy", "").lower() == By.BATCH.value
-    query = told.get("queryId") or query_of(batch_df.sparkSession)
+    told = {name.replace("_", ".").lower(): _word(value) for name, value in options.items()}
+    by_batch = told.get("exactlyonceby", "").lower() == By.BATCH.value
+    query = told.get("queryid") or query_of(batch_df.sparkSession)
     if by_batch and not query:
         raise IllegalOption(
             "exactly_once: exactlyOnceBy is batch, and this is no thread of a streaming query; legal is a call in "
@@ -54,7 +54,7 @@ def exactly_once(batch_df: Any, batch_id: int, **options: Any) -> None:
     if batch_id <= NONE:
         raise IllegalOption(f"exactly_once: batch_id is {batch_id}; legal is what foreachBatch hands over")
     register(batch_df.sparkSession)
-    told |= {"queryId": query, "batchId": str(batch_id)}
+    told |= {"queryid": query, "batchid": str(batch_id)}
     group, name = told.get("kafka.group.id", ""), told.get("name") or name_of(batch_df, told.get("topic", ""))
     write = run_of(batch_df.sparkSession), group, name
     if write[0] and _written.get(write) == batch_id:

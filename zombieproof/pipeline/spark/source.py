@@ -468,8 +468,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._begins_at_the_end = at_end != []
             if isinstance(options.starting.value, Mapping) and not options.starting.is_timestamp:
                 _refuse_beyond(options, told, {place: batches.ends(place)[1] for place in told})
-            if batches.is_of_a_sink:
-                _refuse_latest(options, at_end, placed)
+            if at_end:
+                _refuse_latest(options, at_end, placed if batches.is_of_a_sink else batches.written_elsewhere(places))
             self._initial = self._json(batches.begin({**committed, **told}, committed), topic_ids)
             if placed:
                 self._warn_of_start(f"group {options.group} has committed offsets of {named(placed)}")
@@ -638,7 +638,8 @@ def _refuse_latest(options: SourceOptions, late: list[Place], placed: list[Place
         IllegalOption: it would begin at the end of one.
     """
     if late and placed:
-        offsets = json.dumps(as_json({**dict.fromkeys(placed, LATEST), **dict.fromkeys(late, 0)}))
+        here = [place for place in placed if place[0] in {topic for topic, _ in late}]
+        offsets = json.dumps(as_json({**dict.fromkeys(here, LATEST), **dict.fromkeys(late, 0)}))
         raise IllegalOption(
             f"source: {options.starting.option} is latest for {named(late)}, of which group {options.group} has no "
             f"position, while a sink has committed that of {named(placed)}. So the query has run before, without a "

@@ -27,6 +27,10 @@ NAME: Final = re.compile(r"(?P<batch>-?\d+)-\d+-\d+\.arrow(\.\w+\.part)?\Z")
 """Batch, partition and attempt (its number in the application); and a part of a file."""
 
 
+class RowsNotStaged(RuntimeError):
+    """A task cannot stage its rows."""
+
+
 class StagedRowsLost(RuntimeError):
     """The driver does not find the rows that a task has staged."""
 
@@ -58,20 +62,30 @@ def hand_over(table: pa.Table, options: SinkOptions, attempt: Attempt, job: str)
     """The message of a task; its rows are staged if they are many.
 
     Raises:
-        OSError: the folder cannot be written.
+        RowsNotStaged: the folder cannot be written.
     """
     query, batch = attempt.query or job, attempt.batch
     if table.nbytes <= options.inline:
         return Handed(query, batch, table.num_rows, to_bytes(table), "", "")
+    try:
+        path = _stage(to_bytes(table), options, query, f"{batch}-{attempt.partition}-{attempt.task}.arrow")
+    except OSError as error:
+        raise RowsNotStaged(
+            f"sink: {platform.node()} cannot stage rows ({error}); legal is a folder that driver and executors can "
+            "write: say it with option stagingDirectory, or raise inlineBytes"
+        ) from error
+    return Handed(query, batch, table.num_rows, b"", path, platform.node())
+
+
+def _stage(data: bytes, options: SinkOptions, query: str, name: str) -> str:
     files, root = files_of(options.staging)
     folder = f"{root}/{re.sub(r'[^a-zA-Z0-9_.-]', '_', query)}"
-    path = f"{folder}/{batch}-{attempt.partition}-{attempt.task}.arrow"
-    beside = f"{path}.{uuid.uuid4().hex}.part"
+    path, part = f"{folder}/{name}", f"{folder}/{name}.{uuid.uuid4().hex}.part"
     files.create_dir(folder)
-    with files.open_output_stream(beside) as stream:
-        stream.write(to_bytes(table))
-    files.move(beside, path)
-    return Handed(query, batch, table.num_rows, b"", path, platform.node())
+    with files.open_output_stream(part) as stream:
+        stream.write(data)
+    files.move(part, path)
+    return path
 
 
 def files_of(staging: str) -> tuple[Any, str]:

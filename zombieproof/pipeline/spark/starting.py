@@ -33,7 +33,7 @@ from zombieproof.pipeline.spark.analyzed import (
     plan_of,
     refuse_made_up,
 )
-from zombieproof.pipeline.spark.checkpoints import Checkpoint, checkpoint_of
+from zombieproof.pipeline.spark.checkpoints import Checkpoint, checkpoint_of, first_offsets
 from zombieproof.pipeline.spark.options import (
     CHECKED,
     REPORT_TO,
@@ -77,6 +77,7 @@ class _Running:
     Attributes:
         plan: before the rows of a micro-batch; and as Spark has it.
         checkpoint: with which it was started.
+        extra: the options of its writer.
         thread: of the function.
         rows: number of the RDD with the rows of this micro-batch.
         groups: under which `exactly_once` has written by source since the start.
@@ -88,6 +89,7 @@ class _Running:
     plan: Node
     analyzed: Any = None
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    extra: Mapping[str, str] = field(default_factory=dict)
     thread: int = NONE
     rows: int = NONE
     groups: set[str] = field(default_factory=set)
@@ -140,10 +142,15 @@ def _checked(original: Callable[..., Any], *, streaming: bool) -> Callable[..., 
         writer = given["self"]
         if given.get("format") is not None:
             writer.format(given["format"])
-        if given.get("queryName") is not None:
-            writer.queryName(given["queryName"])
+        for name in ("queryName", "outputMode"):
+            if given.get(name) is not None:
+                getattr(writer, name)(given[name])
         writer.options(**given.get("options", {}))
         described = None
+        if _format_of(writer) == FORMAT and original.__name__ == "toTable":
+            raise UnsuitablePlan(
+                "sink: toTable would make a table in the catalog, which cannot be read; start the query by start()"
+            )
         if _format_of(writer) == FORMAT:
             described = _check(writer, streaming=streaming)
         elif streaming:
@@ -175,6 +182,7 @@ def _keeping_the_plan(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
         def with_plan(rows: Any, batch: int) -> None:
             run, running.checkpoint = run_of(rows.sparkSession), getattr(writer, _CHECKPOINT, Checkpoint())
+            running.extra = running.extra or _options_of(writer)
             try:
                 running.rows = rows._jdf.queryExecution().analyzed().rdd().id()  # noqa: SLF001  # as above
                 running.thread, _running[run] = threading.get_ident(), running
@@ -332,7 +340,7 @@ def _check_in_function(frame: Any, options: SinkOptions, plan: Node, name: str, 
 
     Raises:
         UnsuitablePlan: rows would be lost or duplicated.
-        TakenGroup: the checkpoint is older than the positions of the group.
+        IllegalOption, TakenGroup: positions of the group do not go with the checkpoint, or with the source.
         BrokersUnavailable: no broker tells.
     """
     refuse_plan(running.plan, options)
@@ -344,13 +352,16 @@ def _check_in_function(frame: Any, options: SinkOptions, plan: Node, name: str, 
                 f"Derive them from the rows of the micro-batch; or {BY_BATCH}"
             )
         refuse_made_up(frame, {running.rows: running.analyzed}, is_of_ours=_is_of_ours(running.plan))
+        if options.batch in (NONE, running.checkpoint.newest):
+            _refuse_changed_group(running.checkpoint, running.plan)
         running.groups.add(options.group)
     if not running.checkpoint.query and options.progress_topic not in running.progress_topics:
         make_progress_topic(options)
         running.progress_topics.add(options.progress_topic)
     write = run_of(frame.sparkSession), options.group, name
-    if options.by == By.SOURCE and running.checkpoint.query and write not in running.looked:
-        check_before_first_write(options, name, running.checkpoint, running.plan)
+    if options.by == By.SOURCE and write not in running.looked:
+        begins = first_offsets(frame.sparkSession, running.extra) or {}
+        check_before_first_write(options, name, running.checkpoint, running.plan, begins)
         running.looked.add(write)
 
 
@@ -435,7 +446,7 @@ def _refuse_groups_of_none(plan: Node, groups: set[str]) -> None:
     """
     for leaf in plan.leaves():
         source = leaf.source
-        if groups and source is not None and source.group not in groups and source.starting.is_latest:
+        if groups and source is not None and source.group not in groups and source.may_begin_at_end:
             raise IllegalOption(
                 f"exactly_once: positions are committed under {', '.join(sorted(groups))}, and kafka.group.id of the "
                 f"source is {source.group}. Without a checkpoint the source would not find them, begin at the latest "
