@@ -38,7 +38,7 @@ def name_of(frame: Any, topic: str) -> str:
     analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
     conf, before = frame.sparkSession.conf, {name: frame.sparkSession.conf.get(name) for name in LIMITS}
     for name in LIMITS:
-        conf.set(name, str((1 << 31) - 1))
+        conf.set(name, str((1 << 31) - 16))  # the largest length of a text in Spark
     try:
         plan = str(analyzed.toString())
     finally:
