@@ -1,0 +1,161 @@
+"""How a statement of a broker's log is written as a row, and how a line is matched against rows.
+
+Theory of operation: a row is a form of words that one class of Kafka prints, from its first to its last release. The
+form is a template: text between braces is a field, whose pattern `FIELDS` has (a number, if it is not there). A
+statement that changed its words has a row for each form, under one name. A line is matched against the rows of the
+class that printed it, which its logger names, or else the words in front of the message.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+NUMBER = r"-?\d{1,19}"
+PLACE = r"[a-zA-Z0-9._-]{1,249}-\d{1,10}"
+TEXT = ".*"
+WORD = r"[\w.$]+"
+
+FIELDS: Mapping[str, str] = {
+    **dict.fromkeys(("id", "group", "groups", "reason", "metadata", "cause", "file", "segments", "member"), TEXT),
+    **dict.fromkeys(("other_member", "instance", "leader"), r".*?"),
+    **dict.fromkeys(("error", "state", "operation"), WORD),
+    **dict.fromkeys(("place", "home"), PLACE),
+    "pending": r"[^,]*",
+    "places": r"[^()\[\]]*",
+    "topic": r"[a-zA-Z0-9._-]{1,249}",
+    "result": "COMMIT|ABORT",
+    "segment": r"\d{1,19}|[A-Z]\w*\([^()]*(?:\([^()]*\)[^()]*)*\)",
+    "resigned_epoch": r"Some\(\d{1,10}\)|None|Optional(?:Int)?(?:\[\d{1,10}\]|\.empty)|\d{1,10}",
+}
+"""The pattern of each field that is no number. Of names, which may hold any text, the last match counts."""
+
+UNNAMED = {"topic_id": r"[A-Za-z0-9_-]{22}", "...": TEXT, "open": r"\w*\(|\[", "close": r"[)\]]"}
+"""Parts of a form that differ and tell nothing."""
+
+BRACES = re.compile(r"\{([\w.]+)\}")
+
+
+def pattern_of(form: str) -> str:
+    """The regular expression of a form, with a named group for each field."""
+    parts, at = [], 0
+    for found in BRACES.finditer(form):
+        name = found[1]
+        unnamed = UNNAMED.get(name)
+        parts.append(re.escape(form[at : found.start()]))
+        parts.append(f"(?:{unnamed})" if unnamed else f"(?P<{name}>{FIELDS.get(name, NUMBER)})")
+        at = found.end()
+    return "".join((*parts, re.escape(form[at:])))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One form of one statement.
+
+    Attributes:
+        name: what is said, in words joined by underscores; the forms of one statement share it.
+        source: the class that prints it.
+        since, until: the first and the last release line that has this form; `until` is "" while the newest has it.
+        form: its words, with fields in braces.
+        meaning: the sentence of a timeline, with the same fields; "" where another reader tells the line.
+        printed: one line that a real broker printed; "" where no broker was brought to print it.
+        release: the release of that broker.
+    """
+
+    name: str
+    source: str
+    since: str
+    until: str
+    form: str
+    meaning: str
+    printed: str = ""
+    release: str = ""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The form as a regular expression over a whole message."""
+        return re.compile(pattern_of(self.form), re.ASCII)
+
+    @property
+    def has_open_end(self) -> bool:
+        """Whether it ends in a field, so that a line that is cut there looks whole."""
+        return self.form.endswith("}")
+
+
+class Speaker(NamedTuple):
+    """A class of a broker: the name of its rows, the words in front of its messages, and its loggers.
+
+    `idle` are beginnings of messages that say nothing of a transaction, a partition or a group.
+    """
+
+    name: str
+    prefix: str
+    loggers: tuple[str, ...]
+    idle: tuple[str, ...] = ()
+
+
+class Message(NamedTuple):
+    """A line taken apart: who says what, and whether the line goes up to its logger."""
+
+    speaker: Speaker
+    text: str
+    prefix: str
+    is_whole: bool
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is known to say nothing."""
+        return not self.text.strip() or self.text.startswith(self.speaker.idle)
+
+
+LOGGER = re.compile(r" \((?P<name>[\w.$]+)\)(?: \[[^\]]*\])?\s*\Z")
+CUT_LOGGER = re.compile(r" \((?:[a-z][\w.$]*)?\Z")
+"""The beginning of a logger at the end of a line that is cut."""
+PREFIX_PLACE = re.compile(rf"\bpartition[= ](?P<place>{PLACE})[,\] ]|\[Partition (?P<of>{PLACE}) broker=")
+PREFIX_SHARD = re.compile(r" topic=(?P<topic>[a-zA-Z0-9._-]+) partition=(?P<number>\d{1,10})\]")
+
+
+def fields_of_prefix(prefix: str) -> dict[str, str]:
+    """The partition that the words in front of a message name."""
+    if found := PREFIX_SHARD.search(prefix):
+        return {"home": f"{found['topic']}-{found['number']}"}
+    found = PREFIX_PLACE.search(prefix)
+    return {"place": found["place"] or found["of"]} if found else {}
+
+
+class Table:
+    """All rows, by the class that prints them."""
+
+    def __init__(self, speakers: Iterable[Speaker], rows: Iterable[Statement]) -> None:
+        self.speakers, self.rows = tuple(speakers), tuple(rows)
+        self._by_logger = {logger: each for each in self.speakers for logger in each.loggers}
+        self._by_number = {f"s{number}": each for number, each in enumerate(self.speakers)}
+        prefixes = "|".join(f"(?P<s{number}>{each.prefix})" for number, each in enumerate(self.speakers) if each.prefix)
+        self._prefix = re.compile(prefixes, re.ASCII)
+        self._rows: dict[str, list[Statement]] = {}
+        for row in self.rows:
+            self._rows.setdefault(row.source, []).append(row)
+
+    def message(self, line: str, start: int) -> Message | None:
+        """What a line says from `start` on; None if no class of the table says it."""
+        logger = LOGGER.search(line, start)
+        end = logger.start() if logger else len(line.rstrip())
+        found = self._prefix.match(line, start, end)
+        if logger is not None:
+            speaker = self._by_logger.get(logger["name"].rpartition(".")[2])
+        else:
+            speaker = self._by_number[found.lastgroup or ""] if found else None
+        if speaker is None:
+            return None
+        begin = found.end() if found else start
+        return Message(speaker, line[begin:end], found[0] if found else "", logger is not None)
+
+    def matches(self, message: Message) -> Iterator[tuple[Statement, re.Match[str]]]:
+        """The rows that a message fits; one, if the table is right."""
+        rows = self._rows.get(message.speaker.name, ())
+        return ((row, found) for row in rows if (found := row.pattern.fullmatch(message.text)))
+
+    def match(self, message: Message) -> tuple[Statement, re.Match[str]] | None:
+        """The first row that a message fits."""
+        return next(self.matches(message), None)
