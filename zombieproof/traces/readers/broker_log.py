@@ -36,9 +36,9 @@ HEAD = re.compile(
 EXCEPTION = re.compile(r"(?:Caused by: )?(?=org\.apache\.kafka\.common\.errors\.)")
 FAILED = "append_failed"
 
-IDLE = "they say nothing of a transaction, a partition or a group"
-UNKNOWN = "a class that is read prints them in words that are not known"
-CUT = "they may be cut: the logger at the end is missing"
+IDLE = "no statement about a transaction, a partition or a group"
+UNKNOWN = "unknown words of a known class"
+CUT = "possibly cut: the logger at the end is missing"
 
 
 @dataclass(slots=True)
@@ -123,15 +123,20 @@ class _Reading:
     def _keep_what_is_whole(self) -> None:
         """Keep the lines of which nothing can be missing.
 
-        A line without its logger is cut where other lines have theirs. Where none has, one that ends in a field may be
-        cut within it: it is kept if another line shows that this log is written without loggers.
+        A line without its logger is cut where other lines have theirs. Where none has, one that looks whole when it is
+        cut, since it ends in a field or a longer form begins like it, is kept if another line shows that this log is
+        written without loggers.
         """
-        bare = any(not each.is_whole and not each.row.has_open_end for each in self._understood)
+        is_bare = not self._has_loggers and not all(
+            each.is_whole or TABLE.looks_whole_when_cut(each.row) for each in self._understood
+        )
         for each in self._understood:
-            if each.is_last and (each.row.source == REFUSAL.name or not each.is_whole) and each.row.has_open_end:
-                is_kept = False
+            if each.is_whole and not (each.is_last and each.row.source == REFUSAL.name):
+                is_kept = True
+            elif TABLE.looks_whole_when_cut(each.row):
+                is_kept = is_bare and not each.is_last
             else:
-                is_kept = each.is_whole or (not self._has_loggers and (bare or not each.row.has_open_end))
+                is_kept = not self._has_loggers
             if not is_kept:
                 self._count(CUT, each.line.line)
                 continue

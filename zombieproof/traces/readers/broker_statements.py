@@ -69,7 +69,14 @@ SPEAKERS: tuple[Speaker, ...] = (
         (
             *LIFE,
             *("Loading logs", "Loaded ", "Log directory ", "Skipping recovery", "No logs found", "Completed load of "),
-            *("Logs loading complete", "Deleted log for", "Unable to read the broker epoch", "No meta.properties"),
+            *(
+                "Logs loading complete",
+                "Deleted log for",
+                "The cleaning for",
+                "Cleaning for",
+                "Unable to read the broker epoch",
+                "No meta.properties",
+            ),
         ),
     ),
     Speaker(

@@ -34,6 +34,8 @@ FIELDS: Mapping[str, str] = {
 UNNAMED = {"topic_id": r"[A-Za-z0-9_-]{22}", "...": TEXT, "open": r"\w*\(|\[", "close": r"[)\]]"}
 """Parts of a form that differ and tell nothing."""
 
+SAMPLES = {"place": "t-0", "home": "t-0", "result": "ABORT", "open": "[", "close": "]"}
+
 BRACES = re.compile(r"\{([\w.]+)\}")
 
 
@@ -77,10 +79,10 @@ class Statement:
         """The form as a regular expression over a whole message."""
         return re.compile(pattern_of(self.form), re.ASCII)
 
-    @property
-    def has_open_end(self) -> bool:
-        """Whether it ends in a field, so that a line that is cut there looks whole."""
-        return self.form.endswith("}")
+    @cached_property
+    def sample(self) -> str:
+        """A message of this form with short fields."""
+        return BRACES.sub(lambda found: SAMPLES.get(found[1], "1"), self.form)
 
 
 class Speaker(NamedTuple):
@@ -124,6 +126,10 @@ def fields_of_prefix(prefix: str) -> dict[str, str]:
     return {"place": found["place"] or found["of"]} if found else {}
 
 
+SHORTEST = 10
+"""No form is shorter."""
+
+
 class Table:
     """All rows, by the class that prints them."""
 
@@ -133,9 +139,20 @@ class Table:
         self._by_number = {f"s{number}": each for number, each in enumerate(self.speakers)}
         prefixes = "|".join(f"(?P<s{number}>{each.prefix})" for number, each in enumerate(self.speakers) if each.prefix)
         self._prefix = re.compile(prefixes, re.ASCII)
+        self._open_ended: dict[Statement, bool] = {}
         self._rows: dict[str, list[Statement]] = {}
         for row in self.rows:
             self._rows.setdefault(row.source, []).append(row)
+
+    def looks_whole_when_cut(self, row: Statement) -> bool:
+        """Whether a line of the row or of a longer one, cut somewhere, can fit the row."""
+        if row not in self._open_ended:
+            others = (each.sample for each in self._rows[row.source] if each is not row)
+            goes_on = any(
+                row.pattern.fullmatch(sample, 0, end) for sample in others for end in range(SHORTEST, len(sample))
+            )
+            self._open_ended[row] = row.form.endswith("}") or goes_on
+        return self._open_ended[row]
 
     def message(self, line: str, start: int) -> Message | None:
         """What a line says from `start` on; None if no class of the table says it."""

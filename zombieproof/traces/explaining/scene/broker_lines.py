@@ -1,54 +1,61 @@
-"""What a coordinator's log says of markers that it gave up, looked for when a marker is missing.
+"""What brokers' logs say about a finding, by what it is about."""
 
-The line is of ``TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue``, at INFO, in all releases since 0.11.
-"""
+from collections.abc import Iterable, Sequence
 
-import re
-from pathlib import Path
-from typing import NamedTuple
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.traces.evidence import BrokerLine, Evidence
 
-from zombieproof.traces.evidence import Evidence
-from zombieproof.traces.readers.files import opened
-from zombieproof.traces.readers.timestamps import timestamp_ms
-
-SKIPPED = re.compile(
-    rb"Couldn't find leader endpoint for partitions (?:Set\(|\[|HashSet\()(?P<partitions>[^)\]\n]*)[)\]]"
-    rb" while trying to send transaction markers for (?P<id>[^\n]*?), these partitions are likely deleted already"
-)
-HEAD = 512
+SKIPPED = "marker_skipped"
+TIMED_OUT = "timed_out"
+TRUNCATIONS = frozenset({"log_truncated", "truncated_below_high_watermark", "copy_reset", "log_corrupt", "log_emptied"})
+"""Statements that records at an offset and behind it are gone from a copy."""
 
 
-class SkippedMarker(NamedTuple):
-    """A line that says that markers of a transactional id were skipped. The time reads a wall clock as UTC."""
+class BrokerLines:
+    """The lines that explain findings, each index made once."""
 
-    file: str
-    line: int
-    timestamp_ms: int | None
+    def __init__(self, evidence: Evidence) -> None:
+        self._skipped: dict[tuple[str, TopicPartition], list[BrokerLine]] = {}
+        self._timed_out: dict[str, list[BrokerLine]] = {}
+        self._truncated: dict[TopicPartition, list[BrokerLine]] = {}
+        for line in evidence.broker_lines:
+            if line.statement == SKIPPED:
+                for place in line.places:
+                    self._skipped.setdefault((line.transactional_id or "", place), []).append(line)
+            elif line.statement == TIMED_OUT:
+                self._timed_out.setdefault(line.transactional_id or "", []).append(line)
+            elif line.statement in TRUNCATIONS and "offset" in line.fields:
+                for place in line.places:
+                    self._truncated.setdefault(place, []).append(line)
+
+    def skipped(self, transactional_id: str | None, place: TopicPartition) -> Sequence[BrokerLine]:
+        """Lines that say that the marker of an id on a partition was skipped for want of a leader."""
+        return self._skipped.get((transactional_id or "", place), ())
+
+    def timed_out(self, transactional_id: str | None) -> Sequence[BrokerLine]:
+        """Lines that say that a transaction of an id was aborted because it was open for too long."""
+        return self._timed_out.get(transactional_id or "", ())
+
+    def truncated(self, place: TopicPartition, first: int, last: int | None) -> list[BrokerLine]:
+        """Lines that say that a copy of a partition was cut at an offset from `first` to `last`."""
+        return [
+            line
+            for line in self._truncated.get(place, ())
+            if first <= int(line.fields["offset"]) and (last is None or int(line.fields["offset"]) <= last)
+        ]
 
 
-Skipped = dict[tuple[str, str], list[SkippedMarker]]
-"""By transactional id and partition."""
+def near(lines: Iterable[BrokerLine], begin: int | None, end: int | None, margins: Iterable[int]) -> list[BrokerLine]:
+    """The lines from `begin` to `end` (None: unknown), with the least of the margins that has any."""
+    lines = list(lines)
+    for margin in margins:
+        found = [line for line in lines if _is_between(line.timestamp_ms, begin, end, margin)]
+        if found:
+            return found
+    return []
 
 
-def skipped_markers(evidence: Evidence) -> Skipped:
-    """All such lines in the logs of coordinators that were read."""
-    found: Skipped = {}
-    for file in dict.fromkeys(line.file for line in evidence.coordinator_lines):
-        try:
-            with opened(Path(file)) as content:
-                _read(content.data, file, found)
-        except OSError:
-            # It was there when it was read; what it said of markers is a hint that can be done without.
-            continue
-    return found
-
-
-def _read(data: memoryview, file: str, found: Skipped) -> None:
-    number, counted = 1, 0
-    for line in SKIPPED.finditer(data):
-        number += bytes(data[counted : line.start()]).count(b"\n")
-        counted = line.start()
-        head = bytes(data[max(0, line.start() - HEAD) : line.start()]).rpartition(b"\n")[2]
-        marker = SkippedMarker(file, number, timestamp_ms(head.decode(errors="replace")))
-        for partition in line["partitions"].decode(errors="replace").split(","):
-            found.setdefault((line["id"].decode(errors="replace"), partition.strip()), []).append(marker)
+def _is_between(moment: int | None, begin: int | None, end: int | None, margin: int) -> bool:
+    if moment is None:
+        return True
+    return (begin is None or begin - margin <= moment) and (end is None or moment <= end + margin)
