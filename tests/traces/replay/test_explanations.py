@@ -15,7 +15,7 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import switches
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.evidence import ClientFact, ClientLine, LoggedMarker
+from zombieproof.traces.evidence import BrokerLine, ClientFact, ClientLine, LoggedMarker
 from zombieproof.traces.explaining.causes.known import CAUSES, TRANSACTION_VERSION, rule
 from zombieproof.traces.explaining.causes.stories import STORIES
 from zombieproof.traces.explaining.explain import explain
@@ -443,6 +443,21 @@ def test_a_delayed_abort_and_a_time_out_are_told_apart_by_the_time(
     found = explanation_of(history)
     assert likely(found) == [cause]
     assert [remedy.name for remedy in found.remedies][:1] == ["send again"]
+
+
+@pytest.mark.parametrize("lasted_ms", [50, 60_000])
+def test_a_timeout_that_the_coordinator_tells_is_the_cause(made: "type[History]", lasted_ms: int) -> None:
+    """Whatever the clocks of producer and coordinator say: no delayed abort has to be looked for."""
+    history = told(made, lasted_ms)
+    said = BrokerLine("server.log", 5, history.now - 100, "timed_out", {"id": "orders-1"}, "it was open for too long")
+    history.evidence.broker_lines = [said, replace(said, fields={"id": "orders-2"}, line=1)]
+    found = explanation_of(history)
+    assert likely(found) == ["timed_out_under_the_same_epoch"]
+    cause = next(cause for cause in found.causes if cause.is_likely)
+    assert cause.apart == ""
+    assert cause.because.startswith("server.log, line 5: it was open for too long; the abort was decided ")
+    history.evidence.broker_lines = [replace(said, timestamp_ms=history.now - 15 * 3_600_000)]
+    assert (likely(explanation_of(history)) == ["timed_out_under_the_same_epoch"]) == (lasted_ms == 60_000)
 
 
 def test_a_commit_that_nobody_asked_for_is_a_delayed_one(made: "type[History]") -> None:

@@ -106,7 +106,7 @@ SPEAKERS: tuple[Speaker, ...] = (
             *LIFE,
             *("Based on ", "Retrying leaderEpoch", "Error in ", "Partition ", "Remote broker is not the leader"),
             *("Could not fetch", "Error getting offset", "Error when sending", "Failed to connect"),
-            *("Received UNKNOWN", "Error for partition"),
+            *("Received UNKNOWN", "Error for partition", "Current offset "),
         ),
     ),
     Speaker(

@@ -80,6 +80,11 @@ class Statement:
         return re.compile(pattern_of(self.form), re.ASCII)
 
     @cached_property
+    def ends(self) -> tuple[str, str]:
+        """The words in front of the first field, and those behind the last one."""
+        return self.form.partition("{")[0], self.form.rpartition("}")[2]
+
+    @cached_property
     def sample(self) -> str:
         """A message of this form with short fields."""
         return BRACES.sub(lambda found: SAMPLES.get(found[1], "1"), self.form)
@@ -170,8 +175,11 @@ class Table:
 
     def matches(self, message: Message) -> Iterator[tuple[Statement, re.Match[str]]]:
         """The rows that a message fits; one, if the table is right."""
-        rows = self._rows.get(message.speaker.name, ())
-        return ((row, found) for row in rows if (found := row.pattern.fullmatch(message.text)))
+        text = message.text
+        for row in self._rows.get(message.speaker.name, ()):
+            begin, end = row.ends
+            if text.startswith(begin) and text.endswith(end) and (found := row.pattern.fullmatch(text)):
+                yield row, found
 
     def match(self, message: Message) -> tuple[Statement, re.Match[str]] | None:
         """The first row that a message fits."""

@@ -168,16 +168,17 @@ class Scene:
 
     @cached_property
     def truncations(self) -> list[BrokerLine]:
-        """Lines of brokers' logs that say that a copy was cut between what stands before and behind the finding."""
+        """Lines of brokers' logs that say that a copy was cut where the finding is: its marker or records with it."""
         topic, partition = self.finding.topic, self.finding.partition
         at = self.data[0].base_offset if self.data else self.finding.offset
         if topic is None or partition is None or at is None:
             return []
-        first = (
-            at if self.circumstances.shape is Shape.MARKER_MISSING or self.before is None else self.before.last_offset
-        )
-        last = self.behind.base_offset if self.behind is not None else None
-        return self.around.broker_lines.truncated((topic, partition), first + 1, last)
+        truncated, place = self.around.broker_lines.truncated, (topic, partition)
+        if self.circumstances.shape is Shape.MARKER_MISSING:
+            return truncated(place, at + 1, self.behind.base_offset if self.behind is not None else None)
+        if self.circumstances.shape is Shape.ABSENT:
+            return near(truncated(place, 0, at), self.circumstances.answered_ms, None, MARGINS_MS[-1:])
+        return truncated(place, 0 if self.before is None else self.before.last_offset + 1, at)
 
     def _around_the_decision(self, lines: Sequence[BrokerLine]) -> list[BrokerLine]:
         decided = self.circumstances.decided
