@@ -171,6 +171,20 @@ def test_a_copy_that_was_truncated_elsewhere_explains_nothing(made: "type[Histor
     assert "Truncating" in cause.apart
 
 
+def test_a_log_of_the_coordinator_that_was_truncated_has_lost_records(made: "type[History]") -> None:
+    history = made()
+    history.state(S.EMPTY, 7, 0)
+    history.state(S.ONGOING, 7, 0, T0)
+    history.data(T0, 7, 0, 0)
+    history.marker(T0, 7, 1)
+    history.state(S.COMPLETE_COMMIT, 7, 1)
+    assert not causes(history)["coordinator_log_lost_records"].is_likely
+    history.evidence.broker_lines = truncated(2, "__transaction_state-0")
+    cause = causes(history)["coordinator_log_lost_records"]
+    assert (cause.is_likely, cause.apart) == (True, "")
+    assert cause.because == "server.log, line 1: __transaction_state-0 is truncated to offset 2"
+
+
 def test_lines_of_brokers_are_no_findings(made: "type[History]") -> None:
     history = made.two_transactions()
     history.evidence.broker_lines = [*lines_of(LOG), *skipped("t-1"), *truncated(0)]

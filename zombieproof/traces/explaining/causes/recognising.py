@@ -25,6 +25,11 @@ def always(_: Scene) -> Recognised | None:
     return POSSIBLE
 
 
+def log_was_truncated(scene: Scene) -> Recognised | None:
+    """A broker says that it cut the log there; without its line nothing speaks for it or against it."""
+    return _told_of_truncation(scene) if scene.truncations else POSSIBLE
+
+
 def by_its_shape(scene: Scene) -> Recognised | None:
     """The shape of the fault is what this cause leaves behind."""
     shape = scene.circumstances.shape

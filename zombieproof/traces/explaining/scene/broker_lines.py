@@ -10,6 +10,12 @@ TIMED_OUT = "timed_out"
 TRUNCATIONS = frozenset({"log_truncated", "truncated_below_high_watermark", "copy_reset", "log_corrupt", "log_emptied"})
 """Statements that records at an offset and behind it are gone from a copy."""
 
+SLACK_MS = 60_000
+"""A line is written this soon before or after what it tells."""
+QUARTER_MS = 15 * 60_000
+ZONES_MS = range(-14 * 4 * QUARTER_MS, 14 * 4 * QUARTER_MS + 1, QUARTER_MS)
+"""A broker's log may be written in any time zone: they are whole quarters of an hour apart."""
+
 
 class BrokerLines:
     """The lines that explain findings, each index made once."""
@@ -45,17 +51,19 @@ class BrokerLines:
         ]
 
 
-def near(lines: Iterable[BrokerLine], begin: int | None, end: int | None, margins: Iterable[int]) -> list[BrokerLine]:
-    """The lines from `begin` to `end` (None: unknown), with the least of the margins that has any."""
+def near(lines: Iterable[BrokerLine], begin: int | None, end: int | None) -> list[BrokerLine]:
+    """The lines from `begin` to `end` (None: unknown); if there are none, those that are so in another time zone."""
     lines = list(lines)
-    for margin in margins:
-        found = [line for line in lines if _is_between(line.timestamp_ms, begin, end, margin)]
-        if found:
-            return found
-    return []
+    found = [line for line in lines if _is_between(line.timestamp_ms, begin, end)]
+    return found or [
+        line
+        for line in lines
+        if line.timestamp_ms is not None
+        and any(_is_between(line.timestamp_ms - zone_ms, begin, end) for zone_ms in ZONES_MS)
+    ]
 
 
-def _is_between(moment: int | None, begin: int | None, end: int | None, margin: int) -> bool:
+def _is_between(moment: int | None, begin: int | None, end: int | None) -> bool:
     if moment is None:
         return True
-    return (begin is None or begin - margin <= moment) and (end is None or moment <= end + margin)
+    return (begin is None or begin - SLACK_MS <= moment) and (end is None or moment <= end + SLACK_MS)

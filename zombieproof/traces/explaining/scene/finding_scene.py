@@ -21,8 +21,6 @@ ABOUT_MARKERS = (
     Shape.MARKER_DEPOSED,
 )
 DATA_OF_NO_EPOCH = (Shape.COPIES_DIFFER, Shape.INDEX_LACKS, Shape.INDEX_INVENTS)
-MARGINS_MS = (60_000, 14 * 3600 * 1000)
-"""A broker's log may be written in any time zone: lines further away than that are of another transaction."""
 
 
 class Scene:
@@ -177,14 +175,14 @@ class Scene:
         if self.circumstances.shape is Shape.MARKER_MISSING:
             return truncated(place, at + 1, self.behind.base_offset if self.behind is not None else None)
         if self.circumstances.shape is Shape.ABSENT:
-            return near(truncated(place, 0, at), self.circumstances.answered_ms, None, MARGINS_MS[-1:])
+            return near(truncated(place, 0, at), self.circumstances.answered_ms, None)
         return truncated(place, 0 if self.before is None else self.before.last_offset + 1, at)
 
     def _around_the_decision(self, lines: Sequence[BrokerLine]) -> list[BrokerLine]:
         decided = self.circumstances.decided
         begin = decided.prepared_ms if decided is not None else None
         end = decided.completed_ms if decided is not None else None
-        return near(lines, begin, end, MARGINS_MS)
+        return near(lines, begin, end)
 
 
 def _leader_epochs(one: LoggedBatch | None, other: LoggedBatch | None) -> tuple[int, int] | None:
