@@ -81,6 +81,13 @@ def test_the_timeline_of_a_group_has_its_lines(alone: Examined) -> None:
     assert subjects_called("shipping", alone) == []
 
 
+def test_a_name_is_a_group_only_if_nothing_else_has_it(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text(LOG.replace("Group billing", "Group orders-1"))
+    examined = judge(collect([tmp_path]))
+    assert [str(subject) for subject in subjects_called("orders-1", examined)] == ["id orders-1"]
+    assert [str(subject) for subject in subjects_called("group orders-1", examined)] == ["group orders-1"]
+
+
 def test_the_timeline_of_a_group_has_the_offsets_it_commits(made: "type[History]") -> None:
     history = made.copier()
     (commit, *_) = history.evidence.offset_commits

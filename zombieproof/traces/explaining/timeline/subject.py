@@ -50,7 +50,7 @@ class Subject:
 def subjects_called(text: str, examined: Examined) -> list[Subject]:
     """What the text can mean in this evidence: none, one or several.
 
-    "orders-1" is a transactional id, a partition or a group, "7" and "7:3" a producer id and its epoch;
+    "orders-1" is a transactional id or a partition, or else a group; "7" and "7:3" are a producer id and its epoch;
     "id orders-1", "partition orders-1", "group orders-1" and "producer 7" are one thing only.
     """
     ids, places, producers = _ids(examined), _places(examined), _producers(examined)
@@ -66,8 +66,9 @@ def subjects_called(text: str, examined: Examined) -> list[Subject]:
             name = text.removeprefix("producer ")
             found.append(Subject(SubjectKind.PRODUCER, name, frozenset({producer_id}), epoch))
     groups = _groups(examined.evidence)
-    named_groups = [name for name in dict.fromkeys((text, text.removeprefix("group "))) if name in groups]
-    return [*found, *(Subject(SubjectKind.GROUP, name) for name in named_groups)]
+    if (name := text.removeprefix("group ")) in groups and (name != text or not found):
+        found.append(Subject(SubjectKind.GROUP, name))
+    return found
 
 
 def subject_names(examined: Examined) -> list[str]:
