@@ -36,7 +36,7 @@ def message_of(row: Statement) -> Message:
 
 
 def above(row: Statement) -> str:
-    """What stands above a line in a log: the append that failed above its exception."""
+    """The line above in a log: an exception follows the append that failed."""
     return BELOW if row.source == REFUSAL.name else ""
 
 
@@ -56,7 +56,7 @@ def test_a_real_line_fits_its_row_alone(row: Statement) -> None:
 
 @pytest.mark.parametrize("row", PRINTED, ids=names)
 def test_a_real_line_gives_all_its_fields(row: Statement) -> None:
-    """The fields put into the form are the message again, but for what nobody reads."""
+    """The fields put into the form give the message again, except for parts without a name."""
     ((_, match),) = TABLE.matches(message_of(row))
     wanted = [name for name in BRACES.findall(row.form) if name not in UNNAMED]
     assert list(match.groupdict()) == wanted

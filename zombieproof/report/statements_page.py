@@ -1,4 +1,4 @@
-"""docs/log-statements.md: which lines of brokers' logs `replay` understands, of which releases, each with a real one.
+"""docs/log-statements.md: the lines of brokers' logs that `replay` understands, their releases, and real examples.
 
 ``python -m zombieproof.report.statements_page`` writes it.
 """
@@ -22,7 +22,7 @@ PARTS: tuple[tuple[str, Sequence[Statement]], ...] = (
     ("Group coordinators", GROUPS),
 )
 
-UNTOLD = "told by another reader: a transition with its whole target, or which broker leads a partition"
+UNTOLD = "read in full by another reader: transitions, and which broker leads a partition"
 
 
 def page() -> str:
@@ -38,7 +38,7 @@ def _head() -> str:
 
 `zombieproof replay server.log` understands the lines below, whatever their level: in a timeline (`--timeline` with a
 transactional id, a partition, a producer id or a group) each is a sentence, and findings name the line that gives the
-reason. A line is known by the class that prints it (its logger, or the words in front of the message) and by its words.
+reason. A line is known by the class that prints it (its logger, or the words before the message) and by its words.
 Other lines of these classes are counted in the report, with the reason.
 
 There are {len({row.name for row in STATEMENTS})} statements from Kafka 0.11 to 4.4 in {len(STATEMENTS)} forms of words,

@@ -1,8 +1,8 @@
-"""What brokers' logs say at the levels that are on by default: statements, and which broker has which partition.
+"""Read brokers' logs: statements at any level, and which broker has which partition.
 
-A line counts if its class and its words are those of a row of `broker_statements`. What looks like one and is not used
-is counted with the reason. Copies of partitions are told by two kinds of lines: those of a producer state manager,
-which only a broker with a copy writes, and the answers to WriteTxnMarkers, which only the leader gives.
+A line is used if its class and its words are those of a row of `broker_statements`. Other lines of these classes are
+counted with the reason. Two kinds of lines show copies of partitions: those of a producer state manager, which only a
+broker with a copy writes, and the answers to WriteTxnMarkers, which only the leader gives.
 """
 
 import re
@@ -43,7 +43,7 @@ CUT = "possibly cut: the logger at the end is missing"
 
 @dataclass(slots=True)
 class BrokerLog:
-    """What one log says. `used` counts lines, also those that another reader tells."""
+    """The content of one log. `used` counts lines, those that another reader turns into evidence included."""
 
     hosted: list[Hosted] = field(default_factory=list)
     lines: list[BrokerLine] = field(default_factory=list)
@@ -52,7 +52,7 @@ class BrokerLog:
 
 
 def read_broker_log(data: memoryview, file: str) -> BrokerLog:
-    """Everything that the log of one broker says."""
+    """Read the log of one broker."""
     return _Reading(data, file).log
 
 
@@ -162,7 +162,7 @@ class _Reading:
 
 
 class _Said(dict[str, str]):
-    """The fields of a line; what a line does not say, as the log of an old release leaves out, is named as unknown."""
+    """The fields of a line for its sentence; a field that the line does not have is named as unknown."""
 
     def __missing__(self, name: str) -> str:
         return "an unknown partition" if name == "place" else "?"

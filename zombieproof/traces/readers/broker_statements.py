@@ -75,6 +75,9 @@ SPEAKERS: tuple[Speaker, ...] = (
                 "The cleaning for",
                 "Cleaning for",
                 "Unable to read the broker epoch",
+                "Found stray log dir",
+                "Stopping serving",
+                "Shutdown broker",
                 "No meta.properties",
             ),
         ),
@@ -83,7 +86,7 @@ SPEAKERS: tuple[Speaker, ...] = (
         "ReplicaManager",
         r"\[(?:ReplicaManager broker=|Replica Manager on Broker )\d{1,10}\]:? ",
         ("ReplicaManager",),
-        (*LIFE, "Handling ", "Finished handling "),
+        (*LIFE, "Handling ", "Finished handling ", "Stopping serving", "Stopped serving"),
     ),
     Speaker(
         "Partition",
@@ -116,7 +119,7 @@ SPEAKERS: tuple[Speaker, ...] = (
         (
             *LIFE,
             *("Building offset map", "Offset map ", "Cleaning ", "Swapping in ", "Growing cleaner", "\t"),
-            *("The cleaning for", "Compaction for", "Cleaning for"),
+            *("The cleaning for", "Compaction for", "Cleaning for", "Failed to access checkpoint"),
         ),
     ),
     Speaker(

@@ -1,9 +1,9 @@
-"""How a statement of a broker's log is written as a row, and how a line is matched against rows.
+"""Rows of the table of brokers' statements, and the match of a line against them.
 
 Theory of operation: a row is a form of words that one class of Kafka prints, from its first to its last release. The
 form is a template: text between braces is a field, whose pattern `FIELDS` has (a number, if it is not there). A
 statement that changed its words has a row for each form, under one name. A line is matched against the rows of the
-class that printed it, which its logger names, or else the words in front of the message.
+class that printed it, which its logger names, or else the words before the message.
 """
 
 import re
@@ -32,9 +32,12 @@ FIELDS: Mapping[str, str] = {
 """The pattern of each field that is no number. Of names, which may hold any text, the last match counts."""
 
 UNNAMED = {"topic_id": r"[A-Za-z0-9_-]{22}", "...": TEXT, "open": r"\w*\(|\[", "close": r"[)\]]"}
-"""Parts of a form that differ and tell nothing."""
+"""Parts of a form that vary and have no meaning here."""
 
 SAMPLES = {"place": "t-0", "home": "t-0", "result": "ABORT", "open": "[", "close": "]"}
+
+SHORTEST = 10
+"""No form is shorter; a text of any kind can hold what is."""
 
 BRACES = re.compile(r"\{([\w.]+)\}")
 
@@ -56,11 +59,11 @@ class Statement:
     """One form of one statement.
 
     Attributes:
-        name: what is said, in words joined by underscores; the forms of one statement share it.
+        name: the statement, in words joined by underscores; its forms share it.
         source: the class that prints it.
         since, until: the first and the last release line that has this form; `until` is "" while the newest has it.
         form: its words, with fields in braces.
-        meaning: the sentence of a timeline, with the same fields; "" where another reader tells the line.
+        meaning: the sentence of a timeline, with the same fields; "" where another reader makes the evidence.
         printed: one line that a real broker printed; "" where no broker was brought to print it.
         release: the release of that broker.
     """
@@ -81,8 +84,17 @@ class Statement:
 
     @cached_property
     def ends(self) -> tuple[str, str]:
-        """The words in front of the first field, and those behind the last one."""
+        """The words before the first field, and those after the last one."""
         return self.form.partition("{")[0], self.form.rpartition("}")[2]
+
+    @property
+    def has_open_end(self) -> bool:
+        """Whether it ends in a field, or in a field of any text and few words after it."""
+        fields = BRACES.findall(self.form)
+        if not fields:
+            return False
+        is_text = {**UNNAMED, **FIELDS}.get(fields[-1], NUMBER).startswith(".")
+        return len(self.ends[1]) < (SHORTEST if is_text else 1)
 
     @cached_property
     def sample(self) -> str:
@@ -91,9 +103,9 @@ class Statement:
 
 
 class Speaker(NamedTuple):
-    """A class of a broker: the name of its rows, the words in front of its messages, and its loggers.
+    """A class of a broker: the name of its rows, the words before its messages, and its loggers.
 
-    `idle` are beginnings of messages that say nothing of a transaction, a partition or a group.
+    `idle` are beginnings of messages about none of transactions, partitions and groups.
     """
 
     name: str
@@ -103,7 +115,7 @@ class Speaker(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A line taken apart: who says what, and whether the line goes up to its logger."""
+    """A parsed line: its class, its words, those before them, and whether the line ends with its logger."""
 
     speaker: Speaker
     text: str
@@ -112,7 +124,7 @@ class Message(NamedTuple):
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is known to say nothing."""
+        """Whether its words are known and have no meaning here."""
         return not self.text.strip() or self.text.startswith(self.speaker.idle)
 
 
@@ -124,15 +136,11 @@ PREFIX_SHARD = re.compile(r" topic=(?P<topic>[a-zA-Z0-9._-]+) partition=(?P<numb
 
 
 def fields_of_prefix(prefix: str) -> dict[str, str]:
-    """The partition that the words in front of a message name."""
+    """Return the partition that the words before a message name."""
     if found := PREFIX_SHARD.search(prefix):
         return {"home": f"{found['topic']}-{found['number']}"}
     found = PREFIX_PLACE.search(prefix)
     return {"place": found["place"] or found["of"]} if found else {}
-
-
-SHORTEST = 10
-"""No form is shorter."""
 
 
 class Table:
@@ -150,17 +158,17 @@ class Table:
             self._rows.setdefault(row.source, []).append(row)
 
     def looks_whole_when_cut(self, row: Statement) -> bool:
-        """Whether a line of the row or of a longer one, cut somewhere, can fit the row."""
+        """Decide whether a cut line, of the row or of a longer one, can fit the row."""
         if row not in self._open_ended:
             others = (each.sample for each in self._rows[row.source] if each is not row)
             goes_on = any(
                 row.pattern.fullmatch(sample, 0, end) for sample in others for end in range(SHORTEST, len(sample))
             )
-            self._open_ended[row] = row.form.endswith("}") or goes_on
+            self._open_ended[row] = row.has_open_end or goes_on
         return self._open_ended[row]
 
     def message(self, line: str, start: int) -> Message | None:
-        """What a line says from `start` on; None if no class of the table says it."""
+        """Parse a line from `start` on; None if no class of the table prints it."""
         logger = LOGGER.search(line, start)
         end = logger.start() if logger else len(line.rstrip())
         found = self._prefix.match(line, start, end)

@@ -1,4 +1,4 @@
-"""What brokers' logs say about a finding, by what it is about."""
+"""Lines of brokers' logs that explain findings, by transactional id and partition."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from zombieproof.traces.evidence import BrokerLine, Evidence
 SKIPPED = "marker_skipped"
 TIMED_OUT = "timed_out"
 TRUNCATIONS = frozenset({"log_truncated", "truncated_below_high_watermark", "copy_reset", "log_corrupt", "log_emptied"})
-"""Statements that records at an offset and behind it are gone from a copy."""
+"""Statements that records from an offset on are gone from a copy."""
 
 SLACK_MS = 60_000
 """A line is written this soon before or after what it tells."""
