@@ -25,7 +25,7 @@ ANSWER = (
 
 
 def hosted(text: str) -> list[Hosted]:
-    return read_broker_log(memoryview(text.encode()), "server.log")
+    return read_broker_log(memoryview(text.encode()), "server.log").hosted
 
 
 def test_a_producer_state_manager_has_its_partition() -> None:

@@ -105,7 +105,7 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.timeline.strip():
-            raise WrongUsage("--timeline names nothing; give a transactional id, a partition or a producer id")
+            raise WrongUsage("--timeline names nothing; give a transactional id, a partition, a producer id or a group")
         if self.timeline and self.is_open:
             raise WrongUsage("--timeline and --open are two questions; ask one after the other")
         if self.times and not (self.timeline or self.is_open):
@@ -174,7 +174,7 @@ def tell_so_far(screen: Screen, so_far: SoFar, form: Format) -> None:
 def _subject_called(name: str, examined: Examined) -> Subject:
     found = subjects_called(name, examined)
     if not found:
-        takes = "--timeline takes a transactional id, a partition such as orders-0, or a producer such as"
+        takes = "--timeline takes a transactional id, a group, a partition such as orders-0, or a producer such as"
         near = _near(name, subject_names(examined))
         raise WrongUsage(f"{takes} 'producer 7' or, with its epoch, 7:3; the evidence has none called {name!r}{near}")
     if len(found) > 1:

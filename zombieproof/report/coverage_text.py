@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from zombieproof.report.screen import Screen, plural
 from zombieproof.traces.readers.files import plain_name
 from zombieproof.traces.readers.timestamps import utc
-from zombieproof.traces.verdict.report import EarlierLog, Gap, Judged, JudgedPartition, Judgement, NotJudged, Report
+from zombieproof.traces.verdict.report import (
+    EarlierLog,
+    Gap,
+    Judged,
+    JudgedPartition,
+    Judgement,
+    LinesOfFile,
+    NotJudged,
+    Report,
+)
 
 SHOWN = 4
 SHOWN_GAPS = 20
@@ -85,12 +94,22 @@ def show_judged(screen: Screen, judged: Judged) -> None:
     unshown = [each.partition for each in judged.partitions if each.end_shown_by is None]
     if unshown:
         screen.say(f"nothing shows that these go up to their end: {_first(unshown)}", "dim", hang=2)
+    for each_log in judged.lines[:SHOWN_GAPS]:
+        screen.say(f"lines of {plain_name(each_log.file)}: {_lines(each_log)}", "dim", hang=2)
+    if len(judged.lines) > SHOWN_GAPS:
+        screen.say(f"and {plural(len(judged.lines) - SHOWN_GAPS, 'more log')} of brokers, in --json", "dim", hang=2)
     names: dict[str, list[str]] = {}
     for each in judged.files_not_read:
         names.setdefault(each.reason, []).append(plain_name(each.file))
     for reason, files in names.items():
         counted = Counter(files)
         screen.say(f"not read: {plural(len(files), 'file')}, {reason} ({_first(list(counted))})", "dim", hang=2)
+
+
+def _lines(log: LinesOfFile) -> str:
+    """How many lines were used, and why others were not."""
+    unused = [f"{each.count:,} not ({each.reason}; the first is line {each.first_line:,})" for each in log.unused]
+    return ", ".join((f"{log.used:,} used", *unused))
 
 
 def show_earlier_logs(screen: Screen, earlier: Sequence[EarlierLog]) -> None:

@@ -125,7 +125,7 @@ def cause_lines(cause: CauseFound, *, tell_apart: bool) -> Iterator[str]:
     """What speaks for a cause, what it is known as, which rule is missing where."""
     if cause.because:
         yield f"Because {cause.because}."
-    if tell_apart:
+    if tell_apart and cause.apart:
         yield f"To be told by: {cause.apart}"
     known = [*cause.issues, *([f"docs/bugs.md {' and '.join(cause.bugs)}"] if cause.bugs else [])]
     if known:

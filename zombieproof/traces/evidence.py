@@ -5,7 +5,8 @@ Batches whose CRC does not match are kept apart (`PartitionLog.unsound`): nothin
 Source: reference §7 (formats), §9 (text dialects).
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 
@@ -468,6 +469,60 @@ class CoordinatorLine:
     target: TransitTarget | None
 
 
+LISTED_PLACE = re.compile(r"([a-zA-Z0-9._-]+)-(\d{1,10})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLine:
+    """A statement in the log of a broker, at any level (`readers.broker_statements`).
+
+    `statement` is the name of its row, `fields` what the line says, `text` the same as a sentence. `timestamp_ms` reads
+    the broker's wall clock as UTC (None where the line has no time).
+    """
+
+    file: str
+    line: int
+    timestamp_ms: int | None
+    statement: str
+    fields: Mapping[str, str]
+    text: str
+
+    @property
+    def transactional_id(self) -> str | None:
+        """The transactional id that it is about."""
+        return self.fields.get("id")
+
+    @property
+    def group(self) -> str | None:
+        """The group that it is about."""
+        return self.fields.get("group")
+
+    @property
+    def producer(self) -> tuple[int, int | None] | None:
+        """The producer id that it is about, and the epoch if the line has it."""
+        producer_id, epoch = self.fields.get("producer_id"), self.fields.get("epoch")
+        return None if producer_id is None else (int(producer_id), None if epoch is None else int(epoch))
+
+    @property
+    def places(self) -> frozenset[TopicPartition]:
+        """The partitions that it is about, those of coordinators among them."""
+        listed = ", ".join(self.fields[name] for name in ("place", "places", "home") if name in self.fields)
+        found = {(each[1], int(each[2])) for each in LISTED_PLACE.finditer(listed)}
+        if state_partition := self.fields.get("state_partition"):
+            found.add((TRANSACTION_STATE, int(state_partition)))
+        return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedLines:
+    """Lines of a file that look like evidence and are not used: why, how many, and the first one."""
+
+    file: str
+    reason: str
+    count: int
+    first: int
+
+
 class ClientFact(StrEnum):
     """What a line of a client's debug log tells."""
 
@@ -561,6 +616,7 @@ class Evidence:
     repeats a log of the other. `present_topics` are all topics of the cluster and how many partitions each has, where a
     ``cluster.json`` was given, and `unreplicated` are their partitions with one replica. `cleanup_policies` are the
     values of that setting, by topic, where a source has it. `synced` is what checkpoints say of synced records.
+    `used_lines` counts, by file, the lines of brokers' logs that say something; `unused_lines` are the others.
     """
 
     files: list[str] = field(default_factory=list)
@@ -572,6 +628,9 @@ class Evidence:
     snapshots: list[ProducerSnapshot] = field(default_factory=list)
     aborted_transactions: list[AbortedTransaction] = field(default_factory=list)
     coordinator_lines: list[CoordinatorLine] = field(default_factory=list)
+    broker_lines: list[BrokerLine] = field(default_factory=list)
+    used_lines: dict[str, int] = field(default_factory=dict)
+    unused_lines: list[UnusedLines] = field(default_factory=list)
     client_lines: list[ClientLine] = field(default_factory=list)
     client_calls: list[ClientCall] = field(default_factory=list)
     client_outcomes: list[ClientOutcome] = field(default_factory=list)

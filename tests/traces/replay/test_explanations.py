@@ -15,7 +15,7 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import switches
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.evidence import ClientFact, ClientLine, LoggedMarker
+from zombieproof.traces.evidence import BrokerLine, ClientFact, ClientLine, LoggedMarker
 from zombieproof.traces.explaining.causes.known import CAUSES, TRANSACTION_VERSION, rule
 from zombieproof.traces.explaining.causes.stories import STORIES
 from zombieproof.traces.explaining.explain import explain
@@ -443,6 +443,34 @@ def test_a_delayed_abort_and_a_time_out_are_told_apart_by_the_time(
     found = explanation_of(history)
     assert likely(found) == [cause]
     assert [remedy.name for remedy in found.remedies][:1] == ["send again"]
+
+
+@pytest.mark.parametrize("lasted_ms", [50, 60_000])
+def test_a_timeout_that_the_coordinator_tells_is_the_cause(made: "type[History]", lasted_ms: int) -> None:
+    """Whatever the clocks of producer and coordinator say: no delayed abort has to be looked for."""
+    history = told(made, lasted_ms)
+    said = BrokerLine("server.log", 5, history.now - 100, "timed_out", {"id": "orders-1"}, "it was open for too long")
+    history.evidence.broker_lines = [said, replace(said, fields={"id": "orders-2"}, line=1)]
+    found = explanation_of(history)
+    assert likely(found) == ["timed_out_under_the_same_epoch"]
+    cause = next(cause for cause in found.causes if cause.is_likely)
+    assert cause.apart == ""
+    assert cause.because.startswith("server.log, line 5: it was open for too long; the abort was decided ")
+    assert "the coordinator said that it was open for too long" in [moment.what for moment in found.moments]
+
+
+@pytest.mark.parametrize(
+    ("behind_ms", "is_told"), [(0, True), (-7_200_000, True), (5_400_000, True), (-7_650_000, False)]
+)
+def test_a_timeout_at_another_time_is_of_another_transaction(
+    made: "type[History]", behind_ms: int, *, is_told: bool
+) -> None:
+    """The log may be of another time zone, which is whole quarters of an hour away."""
+    history = told(made, 50)
+    said = BrokerLine("server.log", 5, history.now - 100 + behind_ms, "timed_out", {"id": "orders-1"}, "it is so")
+    history.evidence.broker_lines = [said]
+    expected = "timed_out_under_the_same_epoch" if is_told else "delayed_abort_hit_the_next_transaction"
+    assert likely(explanation_of(history)) == [expected]
 
 
 def test_a_commit_that_nobody_asked_for_is_a_delayed_one(made: "type[History]") -> None:

@@ -1,16 +1,21 @@
-"""Which broker has which partition, and how far it reached, as lines of brokers' logs tell it.
+"""Read brokers' logs: statements at any level, and which broker has which partition.
 
-Two kinds of lines are read: those of a producer state manager, which only a broker with a copy of the partition writes,
-and the answers to WriteTxnMarkers, which only the leader gives.
+A line is used if its class and its words are those of a row of `broker_statements`. Other lines of these classes are
+counted with the reason. Two kinds of lines show copies of partitions: those of a producer state manager, which only a
+broker with a copy writes, and the answers to WriteTxnMarkers, which only the leader gives.
 """
 
 import re
+from dataclasses import dataclass, field
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Hosted
+from zombieproof.traces.evidence import BrokerLine, Hosted, UnusedLines
+from zombieproof.traces.readers.broker_statements import REFUSAL, TABLE
 from zombieproof.traces.readers.files import TOPIC_PARTITION
 from zombieproof.traces.readers.lines import Lines
+from zombieproof.traces.readers.statement_forms import CUT_LOGGER, Message, Statement, fields_of_prefix
+from zombieproof.traces.readers.timestamps import timestamp_ms
 
 SELF = re.compile(
     r"\[(?:TransactionCoordinator id=|Transaction State Manager |Transaction Marker Channel Manager )(\d+)\]"
@@ -23,26 +28,144 @@ ANSWER_FROM = re.compile(r" from node (?P<node>\d{1,10}) with correlation id")
 ANSWERED_TOPIC = re.compile(r"name='(?P<topic>[a-zA-Z0-9._-]+)', partitions=\[(?P<partitions>[^\]]*)\]")
 ANSWERED_PARTITION = re.compile(r"partitionIndex=(?P<partition>\d{1,10}), errorCode=0\)")
 
+HEAD = re.compile(
+    r"\s*(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? +)?"
+    r"(?:\[?(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\]? +)?",
+    re.ASCII,
+)
+EXCEPTION = re.compile(r"(?:Caused by: )?(?=org\.apache\.kafka\.common\.errors\.)")
+FAILED = "append_failed"
 
-def read_broker_log(data: memoryview, file: str) -> list[Hosted]:
-    """Everything that the log of one broker says about copies of partitions."""
-    found: list[Hosted] = []
-    own: int | None = None
-    lines = Lines(data)
-    for line in lines:
-        if own is None and "[Transaction" in line and (name := SELF.search(line)):
-            own = int(name[1])
+IDLE = "no statement about a transaction, a partition or a group"
+UNKNOWN = "unknown words of a known class"
+CUT = "possibly cut: the logger at the end is missing"
+
+
+@dataclass(slots=True)
+class BrokerLog:
+    """The content of one log. `used` counts lines, those that another reader turns into evidence included."""
+
+    hosted: list[Hosted] = field(default_factory=list)
+    lines: list[BrokerLine] = field(default_factory=list)
+    used: int = 0
+    unused: list[UnusedLines] = field(default_factory=list)
+
+
+def read_broker_log(data: memoryview, file: str) -> BrokerLog:
+    """Read the log of one broker."""
+    return _Reading(data, file).log
+
+
+@dataclass(slots=True)
+class _Understood:
+    """A line that fits a row; `is_whole` if it goes up to its logger."""
+
+    row: Statement
+    line: BrokerLine
+    is_whole: bool
+    is_last: bool
+
+
+class _Reading:
+    """One pass over a log."""
+
+    def __init__(self, data: memoryview, file: str) -> None:
+        self.log, self._file = BrokerLog(), file
+        self._counts: dict[str, tuple[int, int]] = {}
+        self._understood: list[_Understood] = []
+        self._own: int | None = None
+        self._has_loggers = False
+        self._failed_ms: tuple[int, int | None] | None = None
+        lines = Lines(data)
+        for line in lines:
+            is_last = lines.ends_open and lines.peek(0) is None
+            self._take_hosted(line, lines.number, is_last=is_last)
+            self._take(line, lines.number, is_last=is_last)
+        self.log.hosted = [
+            each if each.node_id is not None else Hosted(file, each.line, each.place, self._own, each.end_offset)
+            for each in self.log.hosted
+        ]
+        self._keep_what_is_whole()
+        self.log.unused = [UnusedLines(file, reason, *counted) for reason, counted in self._counts.items()]
+
+    def _take(self, line: str, number: int, *, is_last: bool) -> None:
+        start = HEAD.match(line)
+        message = TABLE.message(line, start.end() if start else 0)
+        moment = None
+        if message is None:
+            message, moment = self._refusal(line, number)
+        if message is None:
+            return
+        self._has_loggers |= message.is_whole and message.speaker is not REFUSAL
+        if not message.is_whole and CUT_LOGGER.search(line):
+            self._count(CUT, number)
+            return
+        found = TABLE.match(message)
+        if found is None:
+            self._count(IDLE if message.is_idle else UNKNOWN, number)
+            return
+        row, match = found
+        moment = timestamp_ms(line) if moment is None else moment
+        if row.name == FAILED:
+            self._failed_ms = (number, moment)
+        fields = {**fields_of_prefix(message.prefix), **match.groupdict()}
+        text = row.meaning.format_map(_Said(fields))
+        told = BrokerLine(self._file, number, moment, row.name, fields, text)
+        self._understood.append(_Understood(row, told, message.is_whole, is_last))
+
+    def _refusal(self, line: str, number: int) -> tuple[Message | None, int | None]:
+        """The exception directly below an append that failed, and the time of that line."""
+        if self._failed_ms is None or self._failed_ms[0] != number - 1:
+            return None, None
+        found = EXCEPTION.match(line)
+        return (Message(REFUSAL, line[found.end() :].rstrip(), "", True), self._failed_ms[1]) if found else (None, None)
+
+    def _keep_what_is_whole(self) -> None:
+        """Keep the lines of which nothing can be missing.
+
+        A line without its logger is cut where other lines have theirs. Where none has, one that looks whole when it is
+        cut, since it ends in a field or a longer form begins like it, is kept if another line shows that this log is
+        written without loggers.
+        """
+        is_bare = not self._has_loggers and not all(
+            each.is_whole or TABLE.looks_whole_when_cut(each.row) for each in self._understood
+        )
+        for each in self._understood:
+            if each.is_whole and not (each.is_last and each.row.source == REFUSAL.name):
+                is_kept = True
+            elif TABLE.looks_whole_when_cut(each.row):
+                is_kept = is_bare and not each.is_last
+            else:
+                is_kept = not self._has_loggers
+            if not is_kept:
+                self._count(CUT, each.line.line)
+                continue
+            self.log.used += 1
+            if each.row.meaning:
+                self.log.lines.append(each.line)
+
+    def _count(self, reason: str, number: int) -> None:
+        count, first = self._counts.get(reason, (0, number))
+        self._counts[reason] = (count + 1, first)
+
+    def _take_hosted(self, line: str, number: int, *, is_last: bool) -> None:
+        if self._own is None and "[Transaction" in line and (name := SELF.search(line)):
+            self._own = int(name[1])
         if ANSWER in line and (node := ANSWER_FROM.search(line)):
-            found += (Hosted(file, lines.number, place, int(node["node"])) for place in _answered(line))
+            self.log.hosted += (Hosted(self._file, number, place, int(node["node"])) for place in _answered(line))
         elif MANAGER in line and (state := PRODUCER_STATE.search(line)):
             place = _place(state["place"])
             offset = SNAPSHOT_AT.search(line)
-            if place is not None and not (lines.ends_open and lines.peek(0) is None):
-                found.append(Hosted(file, lines.number, place, None, int(offset["offset"]) if offset else NONE))
-    return [
-        each if each.node_id is not None else Hosted(file, each.line, each.place, own, each.end_offset)
-        for each in found
-    ]
+            if place is not None and not is_last:
+                end = int(offset["offset"]) if offset else NONE
+                self.log.hosted.append(Hosted(self._file, number, place, None, end))
+
+
+class _Said(dict[str, str]):
+    """The fields of a line for its sentence; a field that the line does not have is named as unknown."""
+
+    def __missing__(self, name: str) -> str:
+        return "an unknown partition" if name == "place" else "?"
 
 
 def _place(name: str) -> TopicPartition | None:

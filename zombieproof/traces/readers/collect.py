@@ -426,10 +426,26 @@ class _Collector:
         reached, size = self._reached, len(data)
         transitions, torn = read_coordinator_log(data, file, lambda at: reached(at // 2))
         client_lines, cut = read_client_log(data, file, lambda at: reached((size + at) // 2))
-        self.evidence.hosted += read_broker_log(data, file)
+        log = read_broker_log(data, file)
+        self.evidence.hosted += log.hosted
+        self.evidence.broker_lines += log.lines
+        self.evidence.unused_lines += log.unused
+        if log.used:
+            self.evidence.used_lines[file] = log.used
         self.evidence.coordinator_lines += transitions
         self.evidence.client_lines += client_lines
         self.evidence.damage += torn + cut
+        if not (log.used or log.hosted or transitions or client_lines or torn or cut):
+            self._not_understood(file)
+
+    def _not_understood(self, file: str) -> None:
+        """Count a log of which no line says anything among the files that are not read."""
+        self.evidence.files.remove(file)
+        self.read_from.discard(Path(file).resolve())
+        known = sum(each.count for each in self.evidence.unused_lines if each.file == file)
+        self.evidence.unused_lines = [each for each in self.evidence.unused_lines if each.file != file]
+        named = f" ({known:,} of a known class)" if known else ""
+        self.evidence.ignored.append(Ignored(file, f"text of a log, and no line of it is understood{named}"))
 
     def finish(self) -> Evidence:
         """Put together what was read."""

@@ -64,6 +64,8 @@ def dialects_of(evidence: Evidence) -> list[str]:
     for line in evidence.coordinator_lines:
         if line.phase is Phase.PREPARE:
             found.add(f"log of a broker, {'4.0 or later' if line.target is None else 'up to 3.9'}")
+    if evidence.broker_lines and not any(dialect.startswith("log of a broker") for dialect in found):
+        found.add("log of a broker")
     for client_line in evidence.client_lines:
         librdkafka = client_line.transactional_id is None and client_line.client.startswith("rdkafka")
         found.add("log of a client, librdkafka" if librdkafka else "log of a client")

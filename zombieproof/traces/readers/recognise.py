@@ -21,7 +21,13 @@ WHY_ABANDONED = {
     "stray": "in a folder of a replica that the cluster no longer assigns to the broker",
 }
 
-LOG_MARKS = (b" transition from ", b"TransactionManager", b"[thrd:", b"#producer-")
+LOG_MARK = re.compile(
+    rb" transition from |TransactionManager|\[thrd:|#producer-"
+    rb"|\[(?:Transaction ?Coordinator |Transaction (?:State|Marker) |ProducerStateManager |ProducerId Manager )"
+    rb"|\[(?:Log|UnifiedLog|LogLoader|LocalLog) partition=|\[Group ?(?:Coordinator|Metadata ?Manager)[ \]]"
+    rb"|\[Replica ?(?:Manager|Fetcher)[ T]|\(kafka\.(?:coordinator|log|server|cluster)\.|\(state\.change\.logger\)"
+    rb"|\(org\.apache\.kafka\.(?:coordinator|storage|server)\."
+)
 
 
 class Kind(Enum):
@@ -106,7 +112,6 @@ def by_content(data: memoryview) -> Kind | str:
         return Kind.CONSOLE
     if b"\0" in head:
         return "it is neither text nor a segment"
-    whole = head if any(mark in head for mark in LOG_MARKS) else bytes(data)
-    if any(mark in whole for mark in LOG_MARKS):
+    if LOG_MARK.search(data):
         return Kind.TEXT_LOG
     return "nothing in it is evidence of transactions"

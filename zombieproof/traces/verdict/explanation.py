@@ -83,7 +83,10 @@ class Shown(_Data):
 
 
 class CauseFound(_Data):
-    """A cause that fits. `because`: what in the evidence speaks for it. `apart`: what would tell it from the others."""
+    """A cause that fits. `because`: what in the evidence speaks for it. `apart`: what would tell it from the others.
+
+    `apart` is "" where a broker's log in the evidence says that it was so.
+    """
 
     name: str
     sentence: str

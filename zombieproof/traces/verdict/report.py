@@ -125,10 +125,27 @@ class FileNotRead(_Data):
     reason: str
 
 
+class UnusedOfFile(_Data):
+    """Lines of a text that look like evidence and were not used: why, how many, and the number of the first."""
+
+    reason: str
+    count: int
+    first_line: int
+
+
+class LinesOfFile(_Data):
+    """How many lines of a broker's log were used, and those that were not."""
+
+    file: str
+    used: int
+    unused: list[UnusedOfFile]
+
+
 class Judged(_Data):
     """What a verdict is about. `written_in` are the formats and dialects of text that were recognised.
 
     `compacted` names partitions of other than internal topics, and the offsets that the cleaner took from them.
+    `lines` counts the lines of brokers' logs.
     """
 
     partitions: list[JudgedPartition] = []
@@ -137,6 +154,7 @@ class Judged(_Data):
     compacted: list[str] = []
     files_read: list[str] = []
     files_not_read: list[FileNotRead] = []
+    lines: list[LinesOfFile] = []
 
 
 class Gap(StrEnum):

@@ -9,10 +9,14 @@ from zombieproof.traces.verdict.circumstances import Shape
 
 
 class Recognised(NamedTuple):
-    """A cause fits. `because` says what in the evidence speaks for it; "" when nothing speaks against it."""
+    """A cause fits. `because` says what in the evidence speaks for it; "" when nothing speaks against it.
+
+    `is_told`: a broker's log says it, so that nothing more is to be looked for.
+    """
 
     is_likely: bool
     because: str = ""
+    is_told: bool = False
 
 
 Recognise = Callable[[Scene], Recognised | None]

@@ -44,7 +44,7 @@ def in_words(cause: Cause, fits: Recognised) -> CauseFound:
         sentence=cause.sentence,
         is_likely=fits.is_likely,
         because=fits.because,
-        apart=cause.apart,
+        apart="" if fits.is_told else cause.apart,
         rules=[rule(name) for name in cause.switches],
         bugs=list(cause.bugs),
         issues=list(cause.issues),

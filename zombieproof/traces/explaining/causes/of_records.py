@@ -10,6 +10,7 @@ from zombieproof.traces.explaining.causes.recognising import (
     delayed_abort,
     delayed_commit,
     epoch_raised_twice,
+    log_was_truncated,
     nothing_else_changed,
     other_epoch,
     timed_out,
@@ -27,7 +28,7 @@ CAUSES = (
         (*OF_THE_COORDINATOR, Shape.LINE_WITHOUT_RECORD),
         "Records are gone from __transaction_state: a replica without them became leader, or a coordinator served what "
         "was left over in its memory from an earlier term.",
-        always,
+        log_was_truncated,
         "Another replica of that partition has the records in between; the brokers' logs say 'unclean' or "
         "'Truncating'.",
         bugs=("B44", "B58"),

@@ -1,5 +1,8 @@
 """How causes are recognised: small predicates over a finding and what the evidence has around it."""
 
+from collections.abc import Sequence
+
+from zombieproof.traces.evidence import BrokerLine
 from zombieproof.traces.explaining.causes.cause import Recognised
 from zombieproof.traces.explaining.scene.finding_scene import Scene
 from zombieproof.traces.verdict.circumstances import Harm
@@ -8,9 +11,23 @@ DAY_MS = 24 * 3600 * 1000
 POSSIBLE = Recognised(is_likely=False)
 
 
+def _where(lines: Sequence[BrokerLine]) -> str:
+    return f"{lines[0].file}, line {lines[0].line}"
+
+
+def _told_of_truncation(scene: Scene) -> Recognised:
+    said = f"{_where(scene.truncations)}: {scene.truncations[0].text}"
+    return Recognised(is_likely=True, because=said, is_told=True)
+
+
 def always(_: Scene) -> Recognised | None:
     """Nothing in the evidence speaks for it or against it."""
     return POSSIBLE
+
+
+def log_was_truncated(scene: Scene) -> Recognised | None:
+    """A broker says that it cut the log there; without its line nothing speaks for it or against it."""
+    return _told_of_truncation(scene) if scene.truncations else POSSIBLE
 
 
 def by_its_shape(scene: Scene) -> Recognised | None:
@@ -23,9 +40,8 @@ def marker_was_skipped(scene: Scene) -> Recognised | None:
     """The coordinator says so, or the partition lost its leader behind the data."""
     lines = scene.skipped_markers
     if lines:
-        where = f"{lines[0].file}, line {lines[0].line}"
-        said = f"{where}: the coordinator found no leader for {scene.place} and skipped its marker"
-        return Recognised(is_likely=True, because=said)
+        said = f"{_where(lines)}: the coordinator found no leader for {scene.place} and skipped its marker"
+        return Recognised(is_likely=True, because=said, is_told=True)
     epochs = scene.leader_epochs_behind
     if scene.is_version_2 is False:
         old = "the transactional id ran under transaction version 0 or 1, so the release may be an older one"
@@ -41,6 +57,8 @@ def leader_changed_behind(scene: Scene) -> Recognised | None:
     """A leader that lost the end of the log: the leader epoch rose behind the data."""
     if scene.skipped_markers:
         return None
+    if scene.truncations:
+        return _told_of_truncation(scene)
     epochs = scene.leader_epochs_behind
     if epochs is None:
         return POSSIBLE
@@ -49,6 +67,8 @@ def leader_changed_behind(scene: Scene) -> Recognised | None:
 
 def leader_changed_before(scene: Scene) -> Recognised | None:
     """A leader that did not know, or did not have, what the one before it had."""
+    if scene.truncations:
+        return _told_of_truncation(scene)
     epochs = scene.leader_epochs_before
     if epochs is None:
         return POSSIBLE
@@ -155,7 +175,7 @@ def delayed_abort(scene: Scene) -> Recognised | None:
     lasted, limit = _lasted(scene), scene.timeout_ms
     if lasted is None or limit is None:
         return POSSIBLE
-    if lasted >= limit:
+    if lasted >= limit or scene.timeouts:
         return None
     said = f"the abort was decided {lasted:,} ms after the first record, long before the time-out of {limit:,} ms"
     return Recognised(True, f"{said}{_answered_later(scene)}{_unanswered_abort(scene)}")
@@ -188,12 +208,16 @@ def timed_out(scene: Scene) -> Recognised | None:
     if scene.circumstances.harm is not Harm.LOST:
         return None
     lasted, limit = _lasted(scene), scene.timeout_ms
+    known = lasted is not None and limit is not None
+    measured = (
+        f"the abort was decided {lasted:,} ms after the first record; the time-out is {limit:,} ms" if known else ""
+    )
+    if scene.timeouts:
+        said = f"{_where(scene.timeouts)}: {scene.timeouts[0].text}"
+        return Recognised(True, f"{said}; {measured}" if measured else said, is_told=True)
     if lasted is None or limit is None:
         return POSSIBLE
-    if lasted < limit:
-        return None
-    said = f"the abort was decided {lasted:,} ms after the first record; the time-out is {limit:,} ms"
-    return Recognised(True, said)
+    return Recognised(True, measured) if lasted >= limit else None
 
 
 def _lasted(scene: Scene) -> int | None:

@@ -53,11 +53,11 @@ def _moments(scene: Scene) -> Iterator[Moment | None]:
     elif circumstances.timestamp_ms is not None:
         at = f"offset {scene.finding.offset} of {scene.place}"
         yield moment("the record was made", circumstances.timestamp_ms, COORDINATOR, at)
-    for line in scene.skipped_markers:
+    told = [("the coordinator skipped the marker", line) for line in scene.skipped_markers]
+    told += [("the coordinator said that it was open for too long", line) for line in scene.timeouts]
+    for what, line in told:
         if line.timestamp_ms is not None:
-            yield moment(
-                "the coordinator skipped the marker", line.timestamp_ms, WALL, f"{line.file}, line {line.line}"
-            )
+            yield moment(what, line.timestamp_ms, WALL, f"{line.file}, line {line.line}")
 
 
 def _decisions(scene: Scene) -> Iterator[Moment | None]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from zombieproof.model.vocabulary import TransactionVersion
-from zombieproof.traces.evidence import Evidence, LoggedBatch, TransactionStateRecord
-from zombieproof.traces.explaining.scene.broker_lines import SkippedMarker
+from zombieproof.traces.evidence import BrokerLine, Evidence, LoggedBatch, TransactionStateRecord
+from zombieproof.traces.explaining.scene.broker_lines import near
 from zombieproof.traces.explaining.scene.surroundings import Log, Surroundings
 from zombieproof.traces.verdict.circumstances import Circumstances, Shape
 from zombieproof.traces.verdict.report import Finding, named
@@ -21,9 +21,6 @@ ABOUT_MARKERS = (
     Shape.MARKER_DEPOSED,
 )
 DATA_OF_NO_EPOCH = (Shape.COPIES_DIFFER, Shape.INDEX_LACKS, Shape.INDEX_INVENTS)
-NEAR_MS = 60_000
-CLOCKS_MS = 14 * 3600 * 1000
-"""A broker's log may be written in any time zone: lines further away than this are of another transaction."""
 
 
 class Scene:
@@ -154,25 +151,38 @@ class Scene:
         return next((batch.max_timestamp_ms for batch in self.data if batch.max_timestamp_ms >= 0), None)
 
     @cached_property
-    def skipped_markers(self) -> list[SkippedMarker]:
+    def skipped_markers(self) -> list[BrokerLine]:
         """Lines of the coordinator's log that say that this marker was skipped for want of a leader."""
-        if self.circumstances.shape is not Shape.MARKER_MISSING:
+        topic, partition = self.finding.topic, self.finding.partition
+        if self.circumstances.shape is not Shape.MARKER_MISSING or topic is None or partition is None:
             return []
-        return self._around_the_decision(NEAR_MS) or self._around_the_decision(CLOCKS_MS)
+        lines = self.around.broker_lines.skipped(self.finding.transactional_id, (topic, partition))
+        return self._around_the_decision(lines)
 
-    def _around_the_decision(self, margin_ms: int) -> list[SkippedMarker]:
+    @cached_property
+    def timeouts(self) -> list[BrokerLine]:
+        """Lines of the coordinator's log that say that this transaction was aborted since it was open for too long."""
+        return self._around_the_decision(self.around.broker_lines.timed_out(self.finding.transactional_id))
+
+    @cached_property
+    def truncations(self) -> list[BrokerLine]:
+        """Lines of brokers' logs that say that a copy was cut where the finding is: its marker or records with it."""
+        topic, partition = self.finding.topic, self.finding.partition
+        at = self.data[0].base_offset if self.data else self.finding.offset
+        if topic is None or partition is None or at is None:
+            return []
+        truncated, place = self.around.broker_lines.truncated, (topic, partition)
+        if self.circumstances.shape is Shape.MARKER_MISSING:
+            return truncated(place, at + 1, self.behind.base_offset if self.behind is not None else None)
+        if self.circumstances.shape is Shape.ABSENT:
+            return near(truncated(place, 0, at), self.circumstances.answered_ms, None)
+        return truncated(place, 0 if self.before is None else self.before.last_offset + 1, at)
+
+    def _around_the_decision(self, lines: Sequence[BrokerLine]) -> list[BrokerLine]:
         decided = self.circumstances.decided
         begin = decided.prepared_ms if decided is not None else None
         end = decided.completed_ms if decided is not None else None
-        return [
-            line
-            for line in self.around.skipped_markers.get((self.finding.transactional_id or "", self.place), ())
-            if line.timestamp_ms is None
-            or (
-                (begin is None or begin - margin_ms <= line.timestamp_ms)
-                and (end is None or line.timestamp_ms <= end + margin_ms)
-            )
-        ]
+        return near(lines, begin, end)
 
 
 def _leader_epochs(one: LoggedBatch | None, other: LoggedBatch | None) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.evidence import Evidence, LoggedBatch, OffsetCommitRecord, PartitionLog, TransactionStateRecord
-from zombieproof.traces.explaining.scene.broker_lines import Skipped, skipped_markers
+from zombieproof.traces.explaining.scene.broker_lines import BrokerLines
 from zombieproof.traces.readers.files import opened
 
 
@@ -129,9 +129,9 @@ class Surroundings:
         return found
 
     @cached_property
-    def skipped_markers(self) -> Skipped:
-        """What the logs of coordinators say of markers that were skipped."""
-        return skipped_markers(self.evidence)
+    def broker_lines(self) -> BrokerLines:
+        """What the logs of brokers say."""
+        return BrokerLines(self.evidence)
 
 
 def _coordinator_epochs(log: PartitionLog) -> Iterable[tuple[int, int]]:

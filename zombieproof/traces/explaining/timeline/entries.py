@@ -24,6 +24,7 @@ class EntryKind(StrEnum):
     UNKNOWN = "unknown"
     """A place of a log of which nothing is known: damaged, cleaned away, before its start."""
     COORDINATOR = "coordinator"
+    BROKER = "broker"
     CLIENT = "client"
     CALL = "call"
     OUTCOME = "outcome"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import (
+    BrokerLine,
     ClientCall,
     ClientFact,
     ClientLine,
@@ -34,7 +35,7 @@ def line_entries(subject: Subject, evidence: Evidence) -> list[list[Entry]]:
     """The entries of each file that says something of the subject."""
     by_file: dict[str, list[Entry]] = {}
     shifts = shifted_clocks(evidence)
-    made = _coordinator_lines(subject, evidence) + _client_lines(subject, evidence)
+    made = _coordinator_lines(subject, evidence) + _broker_lines(subject, evidence) + _client_lines(subject, evidence)
     for entry in sorted(made, key=lambda entry: entry.line or 0):
         by_file.setdefault(entry.file, []).append(_shifted(entry, shifts.get(entry.file, 0)))
     for entry in _calls(subject, evidence) + _outcomes(subject, evidence):
@@ -98,6 +99,35 @@ def _transition(line: CoordinatorLine) -> Entry:
         entry.text += f", producer {line.target.producer_id} epoch {line.target.producer_epoch}"
         entry.text += f", partitions {places(line.target.partitions)}" if line.target.partitions else ""
     return entry
+
+
+def _broker_lines(subject: Subject, evidence: Evidence) -> list[Entry]:
+    return [_statement(line) for line in evidence.broker_lines if _is_statement_about(subject, line)]
+
+
+def _is_statement_about(subject: Subject, line: BrokerLine) -> bool:
+    if subject.kind is SubjectKind.ID and line.transactional_id is not None:
+        return line.transactional_id == subject.name
+    if subject.kind is SubjectKind.PARTITION:
+        return subject.place in line.places
+    if subject.kind is SubjectKind.GROUP:
+        return line.group == subject.name
+    return line.producer is not None and subject.is_producer(*line.producer)
+
+
+def _statement(line: BrokerLine) -> Entry:
+    producer_id, epoch = line.producer or (None, None)
+    return Entry(
+        kind=EntryKind.BROKER,
+        source=line.file,
+        text=line.text,
+        file=line.file,
+        time_ms=line.timestamp_ms,
+        line=line.line,
+        transactional_id=line.transactional_id,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+    )
 
 
 # ---- clients

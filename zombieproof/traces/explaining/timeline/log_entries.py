@@ -141,6 +141,8 @@ def _of_an_epoch(subject: Subject, history: PartitionHistory) -> set[int]:
 def _is_of(subject: Subject, batch: LoggedBatch, commits: Iterable[OffsetCommitRecord]) -> bool:
     if batch.producer_id >= 0 and subject.is_producer(batch.producer_id, batch.producer_epoch):
         return True
+    if subject.kind is SubjectKind.GROUP:
+        return any(commit.group == subject.name for commit in commits)
     return subject.place is not None and any((commit.topic, commit.partition) == subject.place for commit in commits)
 
 

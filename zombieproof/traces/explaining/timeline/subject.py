@@ -1,4 +1,4 @@
-"""Whose timeline it is: a transactional id, a partition or a producer id, found by what people call it."""
+"""Whose timeline it is: a transactional id, a partition, a producer id or a group, found by what people call it."""
 
 import re
 from collections.abc import Iterator
@@ -21,6 +21,7 @@ class SubjectKind(StrEnum):
     ID = "id"
     PARTITION = "partition"
     PRODUCER = "producer"
+    GROUP = "group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ class Subject:
 def subjects_called(text: str, examined: Examined) -> list[Subject]:
     """What the text can mean in this evidence: none, one or several.
 
-    "orders-1" is a transactional id or a partition, "7" and "7:3" a producer id and its epoch; "id orders-1",
-    "partition orders-1" and "producer 7" are one thing only.
+    "orders-1" is a transactional id or a partition, or else a group; "7" and "7:3" are a producer id and its epoch;
+    "id orders-1", "partition orders-1", "group orders-1" and "producer 7" are one thing only.
     """
     ids, places, producers = _ids(examined), _places(examined), _producers(examined)
     meant = [name for name in dict.fromkeys((text, text.removeprefix("id "))) if name in ids]
@@ -64,13 +65,17 @@ def subjects_called(text: str, examined: Examined) -> list[Subject]:
         if epoch is None or epoch in producers[producer_id]:
             name = text.removeprefix("producer ")
             found.append(Subject(SubjectKind.PRODUCER, name, frozenset({producer_id}), epoch))
+    groups = _groups(examined.evidence)
+    if (name := text.removeprefix("group ")) in groups and (name != text or not found):
+        found.append(Subject(SubjectKind.GROUP, name))
     return found
 
 
 def subject_names(examined: Examined) -> list[str]:
     """Everything that has a timeline, as one would ask for it."""
     producers = (f"producer {producer_id}" for producer_id in sorted(_producers(examined)))
-    return [*sorted(_ids(examined)), *map(named, sorted(_places(examined))), *producers]
+    groups = sorted(_groups(examined.evidence))
+    return [*sorted(_ids(examined)), *map(named, sorted(_places(examined))), *producers, *groups]
 
 
 def _place(text: str) -> TopicPartition | None:
@@ -96,6 +101,9 @@ def _names(evidence: Evidence) -> Iterator[tuple[str, int]]:
         yield record.transactional_id, NONE if record.value is None else record.value.producer_id
     for line in evidence.coordinator_lines:
         yield line.transactional_id, NONE if line.target is None else line.target.producer_id
+    for broker_line in evidence.broker_lines:
+        if broker_line.transactional_id is not None:
+            yield broker_line.transactional_id, broker_line.producer[0] if broker_line.producer else NONE
     for client_line in evidence.client_lines:
         if client_line.transactional_id is not None:
             yield client_line.transactional_id, client_line.producer_id
@@ -107,8 +115,10 @@ def _names(evidence: Evidence) -> Iterator[tuple[str, int]]:
 
 
 def _places(examined: Examined) -> set[TopicPartition]:
-    """All partitions that have a log, or that a transaction lists."""
+    """All partitions that have a log, that a transaction lists, or that a broker's log names."""
     found = {log.topic_partition for log in examined.evidence.logs if log.partition >= 0}
+    for line in examined.evidence.broker_lines:
+        found |= line.places
     for history in examined.histories:
         for txn in history.transactions:
             found |= txn.partitions or frozenset()
@@ -125,6 +135,10 @@ def _producers(examined: Examined) -> dict[int, set[int]]:
     for record in examined.evidence.transaction_states:
         if record.value is not None:
             found.setdefault(record.value.producer_id, set()).add(record.value.producer_epoch)
+    for broker_line in examined.evidence.broker_lines:
+        if broker_line.producer is not None and broker_line.producer[0] >= 0:
+            producer_id, epoch = broker_line.producer
+            found.setdefault(producer_id, set()).update(() if epoch is None else (epoch,))
     for line in examined.evidence.client_lines:
         if line.producer_id >= 0:
             found.setdefault(line.producer_id, set()).add(line.producer_epoch)
@@ -132,3 +146,9 @@ def _producers(examined: Examined) -> dict[int, set[int]]:
         if transition.target is not None and transition.target.producer_id >= 0:
             found.setdefault(transition.target.producer_id, set()).add(transition.target.producer_epoch)
     return found
+
+
+def _groups(evidence: Evidence) -> set[str]:
+    """All groups that commit offsets, or that a broker's log names."""
+    found = {commit.group for commit in evidence.offset_commits}
+    return found | {line.group for line in evidence.broker_lines if line.group is not None}

@@ -1,4 +1,4 @@
-"""What happened to one transactional id, partition or producer in order, over all evidence.
+"""What happened to one transactional id, partition, producer or group in order, over all evidence.
 
 Every log and every file is a source with an order of its own, which is certain. Between sources only times tell, and
 clocks differ: sources are merged by time, and never is one of them turned round. A time that a producer gave its
@@ -68,6 +68,8 @@ def timeline_of(subject: Subject, examined: Examined, narrowing: Narrowing = EVE
 
 def concerns(finding: Finding, subject: Subject) -> bool:
     """Whether a finding is about a subject."""
+    if subject.kind is SubjectKind.GROUP:
+        return False
     if subject.kind is SubjectKind.PARTITION:
         return (finding.topic, finding.partition) == subject.place
     if subject.kind is SubjectKind.ID and finding.transactional_id is not None:

@@ -8,7 +8,17 @@ from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.traces.evidence import Evidence, Holes, PartitionLog
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
 from zombieproof.traces.readers.dialects import dialects_of
-from zombieproof.traces.verdict.report import FileNotRead, Gap, Judged, JudgedPartition, NotJudged, Report, named
+from zombieproof.traces.verdict.report import (
+    FileNotRead,
+    Gap,
+    Judged,
+    JudgedPartition,
+    LinesOfFile,
+    NotJudged,
+    Report,
+    UnusedOfFile,
+    named,
+)
 
 
 def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
@@ -32,7 +42,20 @@ def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
         compacted=[named(log.topic_partition) for log in logs if _has_holes_of_the_cleaner(log)],
         files_read=list(evidence.files),
         files_not_read=[FileNotRead(file=each.file, reason=each.reason) for each in evidence.ignored],
+        lines=_lines(evidence),
     )
+
+
+def _lines(evidence: Evidence) -> list[LinesOfFile]:
+    """How many lines of each broker's log were used, and why others were not."""
+    unused: dict[str, list[UnusedOfFile]] = {}
+    for each in evidence.unused_lines:
+        found = UnusedOfFile(reason=each.reason, count=each.count, first_line=each.first)
+        unused.setdefault(each.file, []).append(found)
+    files = dict.fromkeys((*evidence.used_lines, *unused))
+    return [
+        LinesOfFile(file=file, used=evidence.used_lines.get(file, 0), unused=unused.get(file, [])) for file in files
+    ]
 
 
 def _has_holes_of_the_cleaner(log: PartitionLog) -> bool:
@@ -61,7 +84,7 @@ def nothing_judged(evidence: Evidence) -> list[NotJudged]:
 def _without_logs(evidence: Evidence) -> dict[str, object]:
     return {
         "a client's log": evidence.client_lines or evidence.client_calls or evidence.client_outcomes,
-        "a broker's log": evidence.coordinator_lines or evidence.hosted,
+        "a broker's log": evidence.coordinator_lines or evidence.broker_lines or evidence.hosted,
         "a producer snapshot": evidence.snapshots,
         "an index of aborted transactions": evidence.aborted_transactions,
     }
