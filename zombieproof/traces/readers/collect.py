@@ -49,10 +49,11 @@ from zombieproof.traces.readers.ends import look_for_ends
 from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
 from zombieproof.traces.readers.folders import files_in
 from zombieproof.traces.readers.lines import Reached
-from zombieproof.traces.readers.recognise import Kind, by_content, by_name
+from zombieproof.traces.readers.recognise import HEAD, Kind, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
+from zombieproof.traces.readers.tool_tables import looks_like_tool_output, read_tool_output
 from zombieproof.traces.readers.topic_lives import (
     add_calls,
     earlier_topics,
@@ -168,6 +169,7 @@ class _Collector:
             Kind.DUMP: self._dump,
             Kind.CONSOLE: self._console_text,
             Kind.CALLS: self._calls,
+            Kind.TOOL_OUTPUT: self._tool_output,
             Kind.TEXT_LOG: self._text_log,
             Kind.DISK_IDENTITY: self._disk,
             Kind.TOPIC_IDENTITY: self._topic,
@@ -410,8 +412,21 @@ class _Collector:
             if not self._narrowing.leaves_out(place_of(segment).topic):
                 self._take_index(Source.DUMP, segment, file, entries)
 
+        self._tool_output_beside(data, file)
+
+    def _tool_output(self, data: memoryview, file: str) -> None:
+        reports, notes = read_tool_output(data, file)
+        self.evidence.reports.add(reports)
+        self.evidence.ignored += (Ignored(file, note) for note in notes)
+
+    def _tool_output_beside(self, data: memoryview, file: str) -> None:
+        """People paste what several tools print into one file."""
+        if looks_like_tool_output(bytes(data[:HEAD]).decode(errors="replace")):
+            self._tool_output(data, file)
+
     def _console_text(self, data: memoryview, file: str) -> None:
-        records, damage = read_console(data, file)
+        records, damage = read_console(data, file, self.evidence.reports)
+        self._tool_output_beside(data, file)
         self.evidence.dialects.setdefault(dialect_of_console(data), []).append(file)
         self._console += records
         self.evidence.damage += damage
@@ -430,6 +445,7 @@ class _Collector:
         self.evidence.coordinator_lines += transitions
         self.evidence.client_lines += client_lines
         self.evidence.damage += torn + cut
+        self._tool_output_beside(data, file)
 
     def finish(self) -> Evidence:
         """Put together what was read."""

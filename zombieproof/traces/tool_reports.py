@@ -1,0 +1,122 @@
+"""What Kafka's tools and its Admin client report about transactions and groups: rows that no log stands behind.
+
+A row is a statement of one moment that it usually does not name. None: the source does not say.
+Source: reference §9.4, §9.5; TransactionsCommand, ConsumerGroupCommand, GetOffsetShell, OffsetsMessageFormatter.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from zombieproof.formats.topics import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Which tool printed a row, and where it stands: `line` counts from 1."""
+
+    tool: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerRow:
+    """What the leader of a partition knows of a producer. `place` is None where nothing names the partition.
+
+    `first_offset` None: no transaction is open. `is_hanging`: the tool looked at the coordinator too, and found nothing
+    that will end the transaction. `duration_min` is the tool's own. `as_of_offset` is that of a snapshot.
+    """
+
+    place: TopicPartition | None
+    producer_id: int
+    producer_epoch: int | None
+    coordinator_epoch: int | None
+    last_timestamp_ms: int | None
+    first_offset: int | None
+    told: Told
+    duration_min: int | None = None
+    is_hanging: bool = False
+    as_of_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionRow:
+    """What a coordinator knows of a transactional id, which is None in a description that was printed without its id.
+
+    `state` is in the tool's words, such as ``PrepareCommit``. `duration_ms` is the tool's own.
+    """
+
+    transactional_id: str | None
+    producer_id: int
+    producer_epoch: int | None
+    state: str
+    told: Told
+    coordinator_id: int | None = None
+    timeout_ms: int | None = None
+    start_ms: int | None = None
+    duration_ms: int | None = None
+    partitions: frozenset[TopicPartition] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """The position of a group, or that it has none (`offset` None). `group` is None in a map that was printed alone.
+
+    `end_offset` is the end of the partition when the tool asked. `committed_ms` is the time of the commit. A console
+    consumer prints every record (`is_record`), also one whose transaction is open or was aborted.
+    """
+
+    group: str | None
+    place: TopicPartition
+    offset: int | None
+    told: Told
+    end_offset: int | None = None
+    lag: int | None = None
+    committed_ms: int | None = None
+    is_record: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EndRow:
+    """An offset that a tool reports of a partition: its end, or its last stable offset if the tool asked for that."""
+
+    place: TopicPartition
+    offset: int
+    told: Told
+
+
+@dataclass(slots=True)
+class ToolReports:
+    """All rows of all files. `rows` counts what was read, by what it was read as, also rows that say nothing here."""
+
+    producers: list[ProducerRow] = field(default_factory=list)
+    transactions: list[TransactionRow] = field(default_factory=list)
+    groups: list[GroupRow] = field(default_factory=list)
+    ends: list[EndRow] = field(default_factory=list)
+    rows: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: "ToolReports") -> None:
+        """Take in what another file holds."""
+        self.producers += other.producers
+        self.transactions += other.transactions
+        self.groups += other.groups
+        self.ends += other.ends
+        for tool, count in other.rows.items():  # also tables without a row, which `+=` leaves out
+            self.rows[tool] += count
+
+    def take(self, row: ProducerRow | TransactionRow | GroupRow | EndRow) -> None:
+        """Take in one row."""
+        if isinstance(row, ProducerRow):
+            self.producers.append(row)
+        elif isinstance(row, TransactionRow):
+            self.transactions.append(row)
+        elif isinstance(row, GroupRow):
+            self.groups.append(row)
+        else:
+            self.ends.append(row)
+        self.rows[row.told.tool] += 1
+
+    def positions(self) -> dict[tuple[str | None, TopicPartition], GroupRow]:
+        """The last position of each group and partition; those that were deleted are left out."""
+        last = {(row.group, row.place): row for row in self.groups}
+        return {key: row for key, row in last.items() if row.offset is not None}
