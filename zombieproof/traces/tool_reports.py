@@ -87,13 +87,17 @@ class EndRow:
 
 @dataclass(slots=True)
 class ToolReports:
-    """All rows of all files. `rows` counts what was read, by what it was read as, also rows that say nothing here."""
+    """All rows of all files. `rows` counts what was read, by what it was read as, also rows that say nothing here.
+
+    `notes` are sentences on what was not used, and on what the sources leave open.
+    """
 
     producers: list[ProducerRow] = field(default_factory=list)
     transactions: list[TransactionRow] = field(default_factory=list)
     groups: list[GroupRow] = field(default_factory=list)
     ends: list[EndRow] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, other: "ToolReports") -> None:
         """Take in what another file holds."""
@@ -101,6 +105,7 @@ class ToolReports:
         self.transactions += other.transactions
         self.groups += other.groups
         self.ends += other.ends
+        self.notes += other.notes
         for tool, count in other.rows.items():  # also tables without a row, which `+=` leaves out
             self.rows[tool] += count
 
@@ -117,6 +122,16 @@ class ToolReports:
         self.rows[row.told.tool] += 1
 
     def positions(self) -> dict[tuple[str | None, TopicPartition], GroupRow]:
-        """The last position of each group and partition; those that were deleted are left out."""
+        """The last position of each group and partition; those that were deleted are left out.
+
+        Of positions without the name of a group, the last of each partition.
+        """
         last = {(row.group, row.place): row for row in self.groups}
         return {key: row for key, row in last.items() if row.offset is not None}
+
+    def topics(self) -> set[str]:
+        """The topics of all rows."""
+        places = [row.place for row in self.producers if row.place is not None]
+        places += [row.place for row in self.groups] + [row.place for row in self.ends]
+        places += [place for row in self.transactions for place in row.partitions or ()]
+        return {topic for topic, _ in places}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.readers.internal_text import partitions_in
 from zombieproof.traces.readers.scala_text import ScalaFields, fields_of
 from zombieproof.traces.readers.tool_columns import Cell, Row, value_of
@@ -58,12 +59,12 @@ def rows_in(line: str, file: str, number: int, skipped: Counter[str]) -> Iterato
         mark = next(mark for mark in MARKS if found.group().startswith(mark))
         end = starts[at + 1].start() if at + 1 < len(starts) else len(line)
         name = mark.strip("=({")
-        told = Told(f"toString of the Admin client's {name}", file, number)
+        told = Told(f"{name} of Kafka's Admin client", file, number)
         before, inside = line[: found.start()], line[found.start() + len(mark) : end]
         try:
             yield READERS[mark](before, inside, told)
         except Undecodable as fault:
-            skipped[f"toString of {name}: {fault}"] += 1
+            skipped[f"{name} of Kafka's Admin client: {fault}"] += 1
 
 
 def _listing(_: str, inside: str, told: Told) -> Row:
@@ -93,11 +94,12 @@ def _producer(before: str, inside: str, told: Told) -> Row:
     fields = _fields(inside)
     places = list(PRODUCERS_OF.finditer(before))
     last = fields.number("lastTimestamp")
+    coordinator_epoch = _optional(fields, "coordinatorEpoch")
     return ProducerRow(
         place=(places[-1]["topic"], int(places[-1]["partition"])) if places else None,
         producer_id=fields.number("producerId"),
         producer_epoch=fields.number("producerEpoch"),
-        coordinator_epoch=_optional(fields, "coordinatorEpoch"),
+        coordinator_epoch=NONE if coordinator_epoch is None else coordinator_epoch,
         last_timestamp_ms=last if last >= 0 else None,
         first_offset=_optional(fields, "currentTransactionStartOffset"),
         told=told,

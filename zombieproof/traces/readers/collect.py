@@ -415,9 +415,7 @@ class _Collector:
         self._tool_output_beside(data, file)
 
     def _tool_output(self, data: memoryview, file: str) -> None:
-        reports, notes = read_tool_output(data, file)
-        self.evidence.reports.add(reports)
-        self.evidence.ignored += (Ignored(file, note) for note in notes)
+        self.evidence.reports.add(read_tool_output(data, file))
 
     def _tool_output_beside(self, data: memoryview, file: str) -> None:
         """People paste what several tools print into one file."""

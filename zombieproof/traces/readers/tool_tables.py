@@ -74,14 +74,13 @@ def _subcommand(found: re.Match[str]) -> str:
     return next((word for word in found["words"].split() if word in WITHOUT_HEADER), found["tool"])
 
 
-def read_tool_output(data: memoryview, file: str) -> tuple[ToolReports, list[str]]:
-    """The rows of all tables of a file, and what was not used, as sentences."""
+def read_tool_output(data: memoryview, file: str) -> ToolReports:
+    """The rows of all tables of a file; its notes say what was not used."""
     text = bytes(data).decode(errors="replace").removeprefix("\ufeff")
     reader = _Reader(file, _are_offsets(text.split("\n")[:400]))
     for number, line in enumerate(text.split("\n"), 1):
         reader.read(line.rstrip("\r"), number)
-    reader.finish()
-    return reader.reports, list(reader.unused())
+    return reader.finish()
 
 
 def _header(line: str) -> Table | None:
@@ -284,11 +283,13 @@ class _Reader:
             self.skipped[f"{self.table.tool}: the line does not have its columns"] += 1
         self.half = None
 
-    def finish(self) -> None:
-        """Count what is left."""
+    def finish(self) -> ToolReports:
+        """Everything that was read, with notes."""
         self._drop_half()
+        self.reports.notes = [f"{self.file}: {note}" for note in self._notes()]
+        return self.reports
 
-    def unused(self) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         """What was not used, and what the reader should know about what was."""
         for reason, count in sorted(self.skipped.items()):
             yield f"{count} line{'s' if count > 1 else ''} of {reason}: not used"
