@@ -25,7 +25,7 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):
         sources = "; ".join(found.sources) or "the evidence"
-        screen.say(f"{what}{as_of}, as {sources} says; no log was judged", STYLES[found.verdict.value], hang=2)
+        screen.say(f"{what}{as_of}, by {sources}; no log was judged", STYLES[found.verdict.value], hang=2)
     else:
         screen.say(f"{what}{as_of}; {how_far(found.verdict, found.not_judged)}", STYLES[found.verdict.value])
     show_narrowed(screen, found.narrowed)

@@ -64,7 +64,7 @@ def rows_in(line: str, file: str, number: int, skipped: Counter[str]) -> Iterato
         try:
             yield READERS[mark](before, inside, told)
         except Undecodable as fault:
-            skipped[f"{name} of Kafka's Admin client: {fault}"] += 1
+            skipped[f"{name} of Kafka's Admin client ({fault})"] += 1
 
 
 def _listing(_: str, inside: str, told: Told) -> Row:

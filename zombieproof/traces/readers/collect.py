@@ -49,11 +49,11 @@ from zombieproof.traces.readers.ends import look_for_ends
 from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
 from zombieproof.traces.readers.folders import files_in
 from zombieproof.traces.readers.lines import Reached
-from zombieproof.traces.readers.recognise import HEAD, Kind, by_content, by_name
+from zombieproof.traces.readers.recognise import Kind, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
-from zombieproof.traces.readers.tool_tables import looks_like_tool_output, read_tool_output
+from zombieproof.traces.readers.tool_tables import HEAD, holds_tool_output, read_tool_output
 from zombieproof.traces.readers.topic_lives import (
     add_calls,
     earlier_topics,
@@ -412,14 +412,14 @@ class _Collector:
             if not self._narrowing.leaves_out(place_of(segment).topic):
                 self._take_index(Source.DUMP, segment, file, entries)
 
-        self._tool_output_beside(data, file)
+        self._tool_output_beside(data[:HEAD], file)
 
     def _tool_output(self, data: memoryview, file: str) -> None:
         self.evidence.reports.add(read_tool_output(data, file))
 
     def _tool_output_beside(self, data: memoryview, file: str) -> None:
         """People paste what several tools print into one file."""
-        if looks_like_tool_output(bytes(data[:HEAD]).decode(errors="replace")):
+        if holds_tool_output(data):
             self._tool_output(data, file)
 
     def _console_text(self, data: memoryview, file: str) -> None:

@@ -9,7 +9,7 @@ from zombieproof.traces.readers.client_calls import looks_like_calls
 from zombieproof.traces.readers.console_text import looks_like_console
 from zombieproof.traces.readers.dump_text import looks_like_dump
 from zombieproof.traces.readers.files import SEGMENT_NAME, TOPIC_PARTITION, plain_name
-from zombieproof.traces.readers.tool_tables import looks_like_tool_output
+from zombieproof.traces.readers.tool_tables import holds_tool_output
 
 HEAD = 1 << 16
 HEAD_LINES = 400
@@ -111,4 +111,4 @@ def by_content(data: memoryview) -> Kind | str:
     whole = head if any(mark in head for mark in LOG_MARKS) else bytes(data)
     if any(mark in whole for mark in LOG_MARKS):
         return Kind.TEXT_LOG
-    return Kind.TOOL_OUTPUT if looks_like_tool_output(text) else "nothing in it is evidence of transactions"
+    return Kind.TOOL_OUTPUT if holds_tool_output(data) else "nothing in it is evidence of transactions"

@@ -31,6 +31,8 @@ from zombieproof.traces.readers.tool_columns import (
 )
 from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
 
+HEAD = 1 << 16
+
 COMMAND = re.compile(
     r"(?:^|[\s/$])(?P<tool>kafka-transactions|kafka-consumer-groups|kafka-get-offsets|kafka-run-class)(?:\.sh|\.bat)?\s"
     r"(?P<words>.*)"
@@ -45,10 +47,11 @@ WITHOUT_HEADER = {
     "describe": DESCRIBE,
 }
 MARKS = re.compile(
-    r"CurrentTransactionStartOffset|TransactionState|StartOffset|CURRENT-OFFSET|#PARTITIONS|#MEMBERS|TopicPartitions"
-    r"|TransactionListing\(|TransactionDescription\(|ProducerState\(|OffsetAndMetadata\{|ListOffsetsResultInfo\("
+    r"CurrentTransactionStartOffset|TransactionState\b|StartOffset|CURRENT-OFFSET|#PARTITIONS|#MEMBERS|TopicPartitions"
+    r"|kafka-transactions|kafka-get-offsets|TransactionListing\(|TransactionDescription\(|ProducerState\(|OffsetAndMetadata\{|ListOffsetsResultInfo\("
 )
-"""One of these stands in every header, and in every record of the Admin client."""
+"""One of these stands in every header and command line, and in every record of the Admin client."""
+BYTES_OF_MARKS = re.compile(MARKS.pattern.encode())
 OF_A_DUMP = re.compile(r"(?:\| )?(?:offset|baseOffset|key|payload): ")
 REMARK = re.compile(r"(?:\s|//|#(?!PARTITIONS)|>)*")
 
@@ -72,6 +75,14 @@ def looks_like_tool_output(text: str) -> bool:
 
 def _subcommand(found: re.Match[str]) -> str:
     return next((word for word in found["words"].split() if word in WITHOUT_HEADER), found["tool"])
+
+
+def holds_tool_output(data: memoryview) -> bool:
+    """The same of a whole file."""
+    if looks_like_tool_output(bytes(data[:HEAD]).decode(errors="replace")):
+        return True
+    beyond = len(data) > HEAD and BYTES_OF_MARKS.search(data) is not None
+    return beyond and looks_like_tool_output(bytes(data).decode(errors="replace"))
 
 
 def read_tool_output(data: memoryview, file: str) -> ToolReports:
@@ -236,9 +247,9 @@ class _Reader:
                 return False
             self.table, self.names, self.ends_in_tab = found, list(found.columns), bare.endswith("\t")
             self.headless.add(found.tool)
-        if self.ends_in_tab and not bare.endswith("\t") and "\t" in bare:
+        if self.ends_in_tab and 0 < bare.count("\t") < len(self.names):
             self._drop_half()
-            self.skipped[f"{self.table.tool}: the row is cut"] += 1
+            self.skipped[f"{self.table.tool} (the row is cut)"] += 1
             return True
         if self._take(self.table, _cells(self.table, self.names, bare), number):
             self._drop_half()
@@ -280,7 +291,7 @@ class _Reader:
 
     def _drop_half(self) -> None:
         if self.half is not None and self.table is not None and self.is_beside_rows:
-            self.skipped[f"{self.table.tool}: the line does not have its columns"] += 1
+            self.skipped[f"{self.table.tool} (the line does not have its columns)"] += 1
         self.half = None
 
     def finish(self) -> ToolReports:
@@ -292,7 +303,7 @@ class _Reader:
     def _notes(self) -> Iterator[str]:
         """What was not used, and what the reader should know about what was."""
         for reason, count in sorted(self.skipped.items()):
-            yield f"{count} line{'s' if count > 1 else ''} of {reason}: not used"
+            yield f"{count} line{'s' if count > 1 else ''} not used, of {reason}"
         for tool in sorted(self.headless):
             yield f"rows of {tool} without their header: read by the order in which the tool prints the columns"
         nameless = sum(row.place is None for row in self.reports.producers)
