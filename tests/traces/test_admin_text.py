@@ -1,4 +1,4 @@
-"""What ``toString`` of the results of Kafka's Java Admin client says, in the output of real clients and in log lines."""
+"""What ``toString`` of the results of Kafka's Java Admin client says, in real output and in lines of logs."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,8 +17,8 @@ TIME = 1_764_320_346_812
 
 LISTING = "TransactionListing(transactionalId='pay-1', producerId=31, transactionState=PrepareAbort)"
 DESCRIPTION = (
-    f"TransactionDescription(coordinatorId=3, state=Ongoing, producerId=31, producerEpoch=5, transactionTimeoutMs=60000, "
-    f"transactionStartTimeMs=OptionalLong[{TIME}], topicPartitions=[pay-2, a-b-0])"
+    "TransactionDescription(coordinatorId=3, state=Ongoing, producerId=31, producerEpoch=5, "
+    f"transactionTimeoutMs=60000, transactionStartTimeMs=OptionalLong[{TIME}], topicPartitions=[pay-2, a-b-0])"
 )
 PRODUCER = (
     f"ProducerState(producerId=31, producerEpoch=5, lastSequence=3, lastTimestamp={TIME}, "
@@ -114,7 +114,8 @@ def test_foreign_text_is_not_taken_for_it(foreign: str) -> None:
 
 @given(at=st.integers(0, 2000), junk=st.text(max_size=5))
 def test_no_mutilation_raises(at: int, junk: str) -> None:
-    whole = f"{{pay-1={DESCRIPTION}}} [{LISTING}] {{pay-2=[{PRODUCER}]}} {{in-0=OffsetAndMetadata{{offset=20, metadata=''}}}}"
+    position = "{in-0=OffsetAndMetadata{offset=20, metadata=''}}"
+    whole = f"{{pay-1={DESCRIPTION}}} [{LISTING}] {{pay-2=[{PRODUCER}]}} {position}"
     place = at % len(whole)
     assert len(rows(whole[:place] + junk + whole[place + len(junk) :])) <= 5
     assert len(rows(whole[:place])) <= 4

@@ -1,4 +1,4 @@
-"""What a console consumer prints of Kafka's internal topics: the forms of the reference §9.4, and as people keep them."""
+"""What a console consumer prints of Kafka's internal topics: forms of the reference §9.4, and as people keep them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -226,8 +226,8 @@ COMMITTED = {
     "0.11": f"[g,in,0]::[OffsetMetadata[20,NO_METADATA],CommitTime {TIME},ExpirationTime {TIME + 1}]",
     "2.0": f"[g,in,0]::OffsetAndMetadata(offset=20, leaderEpoch=Optional.empty, metadata=, commitTimestamp={TIME}, "
     f"expireTimestamp=Some({TIME + 1}))",
-    "3.8": f"[g,in,0]::OffsetAndMetadata(offset=20, leaderEpoch=Optional[0], metadata=a, b=(c), commitTimestamp={TIME}, "
-    "expireTimestamp=None)",
+    "3.8": "[g,in,0]::OffsetAndMetadata(offset=20, leaderEpoch=Optional[0], metadata=a, b=(c), "
+    f"commitTimestamp={TIME}, expireTimestamp=None)",
     "3.9": '{"key":{"version":1,"data":{"group":"g","topic":"in","partition":0}},"value":{"version":3,"data":'
     f'{{"offset":20,"leaderEpoch":-1,"metadata":"","commitTimestamp":{TIME}}}}}}}',
     "4.0": '{"key":{"type":1,"data":{"group":"g","topic":"in","partition":0}},"value":{"version":3,"data":'
@@ -238,7 +238,8 @@ DELETED = {
     "4.0": '{"key":{"type":1,"data":{"group":"g","topic":"in","partition":0}},"value":null}',
 }
 OF_GROUPS = (
-    "g::GroupMetadata(groupId=g, generation=1, protocolType=Some(consumer), currentState=Stable, members=Map())\ng::NULL",
+    ("g::GroupMetadata(groupId=g, generation=1, protocolType=Some(consumer), currentState=Stable, "
+    "members=Map())\ng::NULL"),
     "g::[g,Some(consumer),Stable,Map(m -> [m,c,/127.0.0.1,10000])]",
     '{"key":{"type":2,"data":{"group":"g"}},"value":{"version":3,"data":{"protocolType":"consumer","members":[]}}}',
     "unknown::version=9",

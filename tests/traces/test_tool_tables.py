@@ -19,7 +19,10 @@ HANGING = (
     "Topic\tPartition\tProducerId\tProducerEpoch\tCoordinatorEpoch\tStartOffset\tLastTimestamp\tDuration(min)\t\n"
     f"pay   \t2        \t31        \t5            \t9               \t40         \t{TIME}\t17           \t\n"
 )
-LIST = "TransactionalId\tCoordinator\tProducerId\tTransactionState\t\npay-1          \t3          \t31        \tOngoing         \t\n"
+LIST = (
+    "TransactionalId\tCoordinator\tProducerId\tTransactionState\t\n"
+    "pay-1          \t3          \t31        \tOngoing         \t\n"
+)
 DESCRIBE = (
     "CoordinatorId\tTransactionalId\tProducerId\tProducerEpoch\tTransactionState\tTransactionTimeoutMs\t"
     "CurrentTransactionStartTimeMs\tTransactionDurationMs\tTopicPartitions\t\n"
@@ -91,7 +94,7 @@ def test_transactions_are_read(release: str) -> None:
     ]
     [row] = read(real(release, "describe")).transactions
     assert (row.start_ms, row.timeout_ms, row.coordinator_id) == (1796058949120, 800000, 1)
-    assert row.partitions == {("__consumer_offsets", 0), ("orders", 0), ("orders", 1)}
+    assert row.partitions == frozenset({("__consumer_offsets", 0), ("orders", 0), ("orders", 1)})
     [row] = read(real(release, "describe-empty")).transactions
     assert (row.state, row.start_ms, row.duration_ms, row.partitions) == ("Empty", None, None, frozenset())
 
@@ -276,8 +279,10 @@ def test_a_table_in_markdown_is_read() -> None:
 
 
 FOREIGN = {
-    "ps": "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\nroot         1  0.0  0.0 167 113 ?  Ss   10:00   0:01 init\n",
-    "docker": 'CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES\n3f   kafka   "run"   2 hours ago   Up   9092   k\n',
+    "ps": "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n"
+    "root         1  0.0  0.0 167 113 ?  Ss   10:00   0:01 init\n",
+    "docker": "CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES\n"
+    '3f   kafka   "run"   2 hours ago   Up   9092   k\n',
     "csv": "Topic,Partition,ProducerId,StartOffset\npay,2,31,40\n",
     "kubectl": "NAME\tREADY\tSTATUS\tRESTARTS\tAGE\t\nkafka-0\t1\t2\t3\t4\t\n",
     "topics": "Topic: pay\tPartitionCount: 3\tReplicationFactor: 1\tConfigs: \n\tTopic: pay\tPartition: 0\tLeader: 1\n",

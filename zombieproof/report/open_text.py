@@ -41,7 +41,7 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
         show_stated_open(screen, stated, written)
     if found.stated_transactions:
         screen.say()
-        screen.say("not complete at their coordinator, as tools say:", "bold")
+        screen.say("not complete at their coordinator, according to tools:", "bold")
     for transaction in found.stated_transactions:
         show_stated_transaction(screen, transaction, written)
 

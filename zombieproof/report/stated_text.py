@@ -1,4 +1,4 @@
-"""What tools and snapshots say, for people: what is open by them, positions of groups, and how logs agree."""
+"""Output of tools and snapshots, for people: open transactions, positions of groups, comparisons with logs."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ MINUTE_MS = 60_000
 
 
 def show_stated(screen: Screen, stated: StatedByTools | None) -> None:
-    """Write positions of groups that tools report, and how logs agree with the tools."""
+    """Write snapshots without a log, positions of groups, and the comparison of tools with logs."""
     if stated is None:
         return
     for sentence in stated.snapshots[:SHOWN]:
@@ -33,7 +33,9 @@ def show_stated(screen: Screen, stated: StatedByTools | None) -> None:
         screen.say(f"and {len(stated.compared) - SHOWN} more comparisons; --json has them all")
     if stated.unfinished:
         known = plural(stated.unfinished, "open transaction")
-        screen.say(f"{known} by what tools and snapshots say: --open tells which, and how to end it", hang=2)
+        screen.say(
+            f"{known} according to tools and snapshots: --open lists them, with the commands that end them", hang=2
+        )
     for note in stated.notes[:SHOWN]:
         screen.say(f"note: {note}", "yellow", hang=2)
 
@@ -78,7 +80,7 @@ def _show_positions(screen: Screen, positions: list[StatedPosition]) -> None:
 
 
 def show_stated_open(screen: Screen, txn: StatedOpen, written: Written) -> None:
-    """Write a transaction that is open by what tools or a snapshot say."""
+    """Write a transaction that is open according to tools or a snapshot."""
     place = f"{txn.topic}-{txn.partition}" if txn.partition is not None else "a partition that nothing names"
     epoch = "" if txn.producer_epoch is None else f" epoch {txn.producer_epoch}"
     coordinator = "" if txn.coordinator_epoch is None else f" (coordinator epoch {txn.coordinator_epoch})"
@@ -137,7 +139,7 @@ def _ending(txn: StatedOpen, place: str, written: Written) -> str:
 
 
 def show_stated_transaction(screen: Screen, txn: StatedTransaction, written: Written) -> None:
-    """Write a transaction that a coordinator has open by what a tool says."""
+    """Write an unfinished transaction of a coordinator, according to a tool."""
     from zombieproof.report.open_text import duration  # noqa: PLC0415  # which shows this among the rest
 
     epoch = "" if txn.producer_epoch is None else f" epoch {txn.producer_epoch}"

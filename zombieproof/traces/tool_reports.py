@@ -1,6 +1,6 @@
-"""What Kafka's tools and its Admin client report about transactions and groups: rows that no log stands behind.
+"""Rows that Kafka's command-line tools and its Admin client print about transactions and groups, without their logs.
 
-A row is a statement of one moment that it usually does not name. None: the source does not say.
+A row describes one moment, and usually does not say which. None: the source does not tell.
 Source: reference §9.4, §9.5; TransactionsCommand, ConsumerGroupCommand, GetOffsetShell, OffsetsMessageFormatter.
 """
 
@@ -12,7 +12,7 @@ from zombieproof.formats.topics import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Which tool printed a row, and where it stands: `line` counts from 1."""
+    """The tool that printed a row, and its place: `line` counts from 1."""
 
     tool: str
     file: str
@@ -21,10 +21,10 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class ProducerRow:
-    """What the leader of a partition knows of a producer. `place` is None where nothing names the partition.
+    """The state of a producer at the leader of a partition. `place` is None if nothing names the partition.
 
-    `first_offset` None: no transaction is open. `is_hanging`: the tool looked at the coordinator too, and found nothing
-    that will end the transaction. `duration_min` is the tool's own. `as_of_offset` is that of a snapshot.
+    `first_offset` None: no transaction is open. `is_hanging`: the tool asked the coordinator too, which has nothing
+    to end the transaction with. `duration_min` is the tool's own. `as_of_offset` is that of a snapshot.
     """
 
     place: TopicPartition | None
@@ -41,7 +41,7 @@ class ProducerRow:
 
 @dataclass(frozen=True, slots=True)
 class TransactionRow:
-    """What a coordinator knows of a transactional id, which is None in a description that was printed without its id.
+    """The state of a transactional id at its coordinator. The id is None in a description printed without it.
 
     `state` is in the tool's words, such as ``PrepareCommit``. `duration_ms` is the tool's own.
     """
@@ -60,10 +60,10 @@ class TransactionRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """The position of a group, or that it has none (`offset` None). `group` is None in a map that was printed alone.
+    """The position of a group; `offset` None: it has none. `group` is None in a map that was printed alone.
 
-    `end_offset` is the end of the partition when the tool asked. `committed_ms` is the time of the commit. A console
-    consumer prints every record (`is_record`), also one whose transaction is open or was aborted.
+    `end_offset` is the end of the partition when the tool ran. `committed_ms` is the time of the commit. `is_record`: a
+    console consumer printed the record, and prints those of open and aborted transactions as well.
     """
 
     group: str | None
@@ -87,9 +87,9 @@ class EndRow:
 
 @dataclass(slots=True)
 class ToolReports:
-    """All rows of all files. `rows` counts what was read, by what it was read as, also rows that say nothing here.
+    """All rows of all files. `rows` counts them by the tool that printed them, including those of no use here.
 
-    `notes` are sentences on what was not used, and on what the sources leave open.
+    `notes` are sentences about lines that were not used, and about gaps in the sources.
     """
 
     producers: list[ProducerRow] = field(default_factory=list)
@@ -100,7 +100,7 @@ class ToolReports:
     notes: list[str] = field(default_factory=list)
 
     def add(self, other: "ToolReports") -> None:
-        """Take in what another file holds."""
+        """Add the rows of another file."""
         self.producers += other.producers
         self.transactions += other.transactions
         self.groups += other.groups
@@ -110,7 +110,7 @@ class ToolReports:
             self.rows[tool] += count
 
     def take(self, row: ProducerRow | TransactionRow | GroupRow | EndRow) -> None:
-        """Take in one row."""
+        """Add one row."""
         if isinstance(row, ProducerRow):
             self.producers.append(row)
         elif isinstance(row, TransactionRow):
@@ -122,7 +122,7 @@ class ToolReports:
         self.rows[row.told.tool] += 1
 
     def positions(self) -> dict[tuple[str | None, TopicPartition], GroupRow]:
-        """The last position of each group and partition; those that were deleted are left out.
+        """Return the last position of each group and partition, without those that were deleted.
 
         Of positions without the name of a group, the last of each partition.
         """
@@ -130,7 +130,7 @@ class ToolReports:
         return {key: row for key, row in last.items() if row.offset is not None}
 
     def topics(self) -> set[str]:
-        """The topics of all rows."""
+        """Return the topics of all rows."""
         places = [row.place for row in self.producers if row.place is not None]
         places += [row.place for row in self.groups] + [row.place for row in self.ends]
         places += [place for row in self.transactions for place in row.partitions or ()]

@@ -1,4 +1,4 @@
-"""What tools and producer snapshots say is open, alone and beside logs."""
+"""Open transactions according to tools and producer snapshots, alone and together with logs."""
 
 import io
 import shutil
@@ -38,7 +38,8 @@ GROUPS = (
     "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\nreaders pay 2 40 63 23 - - -\n"
 )
 SNAPSHOTS = {
-    "0.11": f"currentTxnFirstOffset: Some(40) firstSequence: 0 lastSequence: 0 lastOffset: 40 offsetDelta: 0 timestamp: {TIME}",
+    "0.11": "currentTxnFirstOffset: Some(40) firstSequence: 0 lastSequence: 0 lastOffset: 40 offsetDelta: 0 "
+    f"timestamp: {TIME}",
     "2.4": f"currentTxnFirstOffset: Some(40) lastTimestamp: {TIME} firstSequence: 0 lastSequence: 0 lastOffset: 40 "
     "offsetDelta: 0 timestamp: 1",
     "3.0": f"currentTxnFirstOffset: OptionalLong[40] lastTimestamp: {TIME} firstSequence: 0 lastSequence: 0 "
@@ -237,11 +238,11 @@ def test_rows_that_were_not_used_are_reported(tmp_path: Path) -> None:
 def test_what_only_a_snapshot_tells_is_in_the_report(tmp_path: Path) -> None:
     text = reported(examine(tmp_path, snapshot=dump(SNAPSHOTS["3.0"])))
     assert "producer snapshot of pay-2 as of offset 63: 1 producer, 1 with an open transaction" in text
-    assert "1 open transaction by what tools and snapshots say: --open tells which, and how to end it" in text
+    assert "1 open transaction according to tools and snapshots: --open lists them" in text
 
 
 def test_positions_are_those_of_the_report(tmp_path: Path) -> None:
-    console = f"[g,in,0]::OffsetAndMetadata(offset=20, leaderEpoch=Optional[0], metadata=, commitTimestamp={TIME}, expireTimestamp=None)\n"
+    console = f"[g,in,0]::OffsetAndMetadata(offset=20, metadata=, commitTimestamp={TIME}, expireTimestamp=None)\n"
     found = examine(tmp_path, groups=GROUPS, console=console)
     assert found.report.group_offsets == {"g": {"in-0": 20}, "readers": {"pay-2": 40}}
     text = reported(found)

@@ -1,7 +1,7 @@
-"""Records of Kafka's Java Admin client as ``toString`` prints them, wherever they stand in a line.
+"""Records of Kafka's Java Admin client as ``toString`` prints them, anywhere in a line.
 
 TransactionListing, TransactionDescription and ProducerState exist since 3.0 and print the same in all releases since;
-OffsetAndMetadata prints in braces since 0.11. Maps give what the record lacks: the transactional id, the partition.
+OffsetAndMetadata prints in braces since 0.11. The keys of maps name the transactional id and the partition.
 """
 
 import re
@@ -46,12 +46,12 @@ BRACED = re.compile(
 
 
 def is_printed_in(line: str) -> bool:
-    """Whether a line holds one of these records."""
+    """Return whether a line contains one of these records."""
     return "=" in line and STARTS.search(line) is not None
 
 
 def rows_in(line: str, file: str, number: int, skipped: Counter[str]) -> Iterator[Row]:
-    """The records in a line; what is cut is counted in `skipped`."""
+    """Yield the records in a line, and count in `skipped` those that are cut."""
     if not is_printed_in(line):
         return
     starts = list(STARTS.finditer(line))
@@ -125,7 +125,7 @@ def _place(before: str) -> TopicPartition:
 
 
 def _key(before: str) -> str | None:
-    """The key of an entry of a map, by what stands before its value; of what is no map, the last word."""
+    """Return the key of an entry of a map, from the text before its value; outside of a map, the last word."""
     _, ended, rest = before[:-1].rpartition("]), ")
     if ended:
         return rest or None

@@ -1,8 +1,8 @@
-"""What a console consumer with a formatter prints of ``__consumer_offsets``: positions of groups, one record at a time.
+"""Output of a console consumer with a formatter for ``__consumer_offsets``: positions of groups, one a record.
 
 OffsetsMessageFormatter: at first ``[g,t,0]::[OffsetMetadata[20,NO_METADATA],CommitTime …]``, then, up to 3.8,
-``[g,t,0]::OffsetAndMetadata(offset=20, …)``; since 3.9 JSON. A consumer that reads uncommitted is shown the
-records of transactions that are open or aborted as well.
+``[g,t,0]::OffsetAndMetadata(offset=20, …)``; since 3.9 JSON. A consumer that reads uncommitted prints the
+records of open and aborted transactions as well.
 """
 
 import re
@@ -36,12 +36,12 @@ GROUP = re.compile(r"::(?:GroupMetadata\(|\[[^\[\],]*,(?:Some\(|None,))|^\s*unkn
 
 
 def is_of_offsets(line: str) -> bool:
-    """Whether a line is one of this formatter's, or of the one that prints metadata of groups; also if it is cut."""
+    """Return whether a line, even a cut one, is from this formatter or the one for metadata of groups."""
     return "::" in line and (KEY.search(line) is not None or GROUP.search(line) is not None)
 
 
 def row_in(line: str, file: str, number: int) -> GroupRow | None:
-    """The position in a line; None for metadata of a group.
+    """Return the position in a line; None for metadata of a group.
 
     Raises:
         Undecodable: the line is cut or garbled.
@@ -63,7 +63,7 @@ def row_in(line: str, file: str, number: int) -> GroupRow | None:
 
 
 def row_of(document: internal_text.Json, file: str, number: int) -> GroupRow | None:
-    """The position in an object ``{"key":…,"value":…}``; None where it is about something else.
+    """Return the position in an object ``{"key":…,"value":…}``; None for other records.
 
     Raises:
         Undecodable: a field is missing, or holds something else.

@@ -1,9 +1,9 @@
-"""What a console consumer with a formatter prints of Kafka's internal topics (reference §9.4).
+"""Output of a console consumer with a formatter for Kafka's internal topics (reference §9.4).
 
-Since Kafka 3.9: JSON objects one behind the other, without a line feed between them; before: one line of Scala text a
-record. Neither shows offset, partition or timestamp. Log lines of the tool itself may stand in between. People keep
-such lines with something before them (comment signs, indentation, ``CreateTime:…``) and remarks after them, and vendors
-print the same fields in another order: a line is read from the ``::`` in it, whose id the fields repeat.
+Since Kafka 3.9: JSON objects one after the other, without a line feed between them; before: one line of Scala text a
+record. Neither shows offset, partition or timestamp. Log lines of the tool itself may be in between. People
+paste such lines after comment signs, blanks or ``CreateTime:…``, and with remarks after them, and vendors print the
+fields in another order. So a line is read from its ``::`` on: the fields repeat the id before it.
 """
 
 import json
@@ -50,9 +50,9 @@ def _is_record(line: str) -> bool:
 def read_console(
     data: memoryview, file: str, reports: ToolReports | None = None
 ) -> tuple[list[TransactionStateRecord], list[Damage]]:
-    """All records of transactions as printed, and what could not be read: bytes for JSON, lines for older text.
+    """Read all records of transactions in order, and the damage: positions are bytes for JSON, lines for older text.
 
-    Positions of groups go into `reports`, and how many records say nothing of either.
+    Positions of groups are added to `reports`, and the number of all other records.
     """
     text = bytes(data).decode(errors="replace")
     damage: list[Damage] = []
@@ -161,13 +161,13 @@ def _lines(text: str, file: str, damage: list[Damage], reports: ToolReports) -> 
 
 
 def _without_noise(text: str) -> str:
-    """An id without what people and the consumer put before it."""
+    """Return an id without comment signs and printed properties before it."""
     found = BEFORE.match(text)
     return (text[found.end() :] if found else text) or text
 
 
 def _transaction(line: str, behind: str) -> Found:
-    """The record in a line, or in a line and the one behind it, onto which a terminal wrapped it."""
+    """Return the record in a line, or in a line and the next, if a terminal wrapped it."""
     try:
         return _whole_transaction(line)
     except Undecodable:
@@ -197,7 +197,7 @@ def _whole_transaction(line: str) -> Found:
 
 
 def _repeated(before: str, inside: str) -> str | None:
-    """The end of what stands before the ``::`` that the fields repeat as the transactional id; the longest such end."""
+    """Return the longest end of the text before the ``::`` that the fields repeat as the transactional id."""
     found = ""
     for start in re.finditer("transactionalId=", inside):
         for end in re.finditer("[,)]", inside[start.end() :]):
@@ -208,7 +208,7 @@ def _repeated(before: str, inside: str) -> str | None:
 
 
 def _fields(inside: str) -> ScalaFields:
-    """The fields up to the bracket that closes the record; what stands behind it is a remark."""
+    """Return the fields up to the bracket that closes the record; a remark may follow it."""
     depth = 0
     for at, character in enumerate(inside):
         depth += (character in "([") - (character in ")]")

@@ -1,7 +1,7 @@
-"""The tables that Kafka's command-line tools print: their columns, and what a row of each says.
+"""The tables that Kafka's command-line tools print: their columns, and the meaning of their rows.
 
-A table is one of `TABLES`: a header holds some of its columns in any order, so a release that prints fewer or more
-columns needs no table of its own. Source: TransactionsCommand (3.0 to 4.4, the same columns), ConsumerGroupCommand
+A table is one of `TABLES`: a header holds some of its columns in any order, so one entry serves releases that print
+fewer or more columns. Source: TransactionsCommand (3.0 to 4.4, the same columns), ConsumerGroupCommand
 (0.11 to 4.4).
 """
 
@@ -22,7 +22,7 @@ TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 NUMBER = re.compile(r"-?\d{1,19}", re.ASCII)
 NOTHING = ("None", "-", "")
 OTHER_STATES = ("PrepareEpochFence", "Dead", "Unknown")
-"""States that a coordinator reports and never writes to its log."""
+"""States that a coordinator reports, and never writes to its log."""
 
 CONSUMER_GROUPS = "kafka-consumer-groups.sh"
 GET_OFFSETS = "kafka-get-offsets.sh"
@@ -30,7 +30,7 @@ TRANSACTIONS = "kafka-transactions.sh"
 
 
 class Cell(Enum):
-    """What a cell of a column may hold."""
+    """The kind of text in a column."""
 
     TEXT = auto()
     TOPIC = auto()
@@ -40,12 +40,12 @@ class Cell(Enum):
     STATE = auto()
     PLACES = auto()
     WORD = auto()
-    """Something that no row is made of."""
+    """Any text; it is not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the lines above a table say: the words of the command line, the file, a partition's folder around it."""
+    """Facts from outside a table: options of the command line above it, and the partition of the file's folder."""
 
     options: Mapping[str, str] = field(default_factory=dict)
     place: TopicPartition | None = None
@@ -53,7 +53,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table of a tool. `needed` are columns without which it says nothing; `marks` tell it from other tables."""
+    """One table of a tool. A header has all columns of `needed`, and one of `marks`, which no other table has."""
 
     tool: str
     columns: Mapping[str, Cell]
@@ -63,13 +63,13 @@ class Table:
     has_tabs: bool = True
 
     def is_header(self, words: Sequence[str]) -> bool:
-        """Whether words are the names of columns of this table, and of no other."""
+        """Return whether words are the names of columns of this table, and of no other."""
         there = set(words)
         return self.needed <= there and there <= set(self.columns) and bool(self.marks & there)
 
 
 def value_of(cell: Cell, text: str) -> Value:
-    """What a cell says.
+    """Return the value of a cell.
 
     Raises:
         Undecodable: no tool prints that in such a column.

@@ -1,8 +1,7 @@
 """Text that Kafka's command-line tools print: tables of transactions, producers and groups, and offsets of partitions.
 
-Rows are read by the header above them. The command line above a table gives what its rows do not have: the partition of
-``describe-producers``, the group of old releases. Rows that a terminal wrapped are put together; every other line of a
-table that is not a row is counted.
+Rows are read by the header above them. The command line above a table names the partition of ``describe-producers``,
+and the group in old releases. Rows that a terminal wrapped are joined. Every other line in a table is counted.
 """
 
 import re
@@ -50,14 +49,14 @@ MARKS = re.compile(
     r"CurrentTransactionStartOffset|TransactionState\b|StartOffset|CURRENT-OFFSET|#PARTITIONS|#MEMBERS|TopicPartitions"
     r"|kafka-transactions|kafka-get-offsets|TransactionListing\(|TransactionDescription\(|ProducerState\(|OffsetAndMetadata\{|ListOffsetsResultInfo\("
 )
-"""One of these stands in every header and command line, and in every record of the Admin client."""
+"""Every header, command line and record of the Admin client contains one of these."""
 BYTES_OF_MARKS = re.compile(MARKS.pattern.encode())
 OF_A_DUMP = re.compile(r"(?:\| )?(?:offset|baseOffset|key|payload): ")
 REMARK = re.compile(r"(?:\s|//|#(?!PARTITIONS)|>)*")
 
 
 def looks_like_tool_output(text: str) -> bool:
-    """Whether a piece of text from the beginning of a file holds what one of the tools prints."""
+    """Return whether text from the beginning of a file contains output of one of the tools."""
     lines = [line for line in text.split("\n") if not OF_A_DUMP.match(line)]
     if MARKS.search(text) and (
         any(_header(line) or admin_text.is_printed_in(line) for line in lines)
@@ -78,7 +77,7 @@ def _subcommand(found: re.Match[str]) -> str:
 
 
 def holds_tool_output(data: memoryview) -> bool:
-    """The same of a whole file."""
+    """Return whether a file contains output of one of the tools."""
     if looks_like_tool_output(bytes(data[:HEAD]).decode(errors="replace")):
         return True
     beyond = len(data) > HEAD and BYTES_OF_MARKS.search(data) is not None
@@ -86,7 +85,7 @@ def holds_tool_output(data: memoryview) -> bool:
 
 
 def read_tool_output(data: memoryview, file: str) -> ToolReports:
-    """The rows of all tables of a file; its notes say what was not used."""
+    """Read the rows of all tables of a file; the notes count the lines that were not used."""
     text = bytes(data).decode(errors="replace").removeprefix("\ufeff")
     reader = _Reader(file, _are_offsets(text.split("\n")[:400]))
     for number, line in enumerate(text.split("\n"), 1):
@@ -102,7 +101,7 @@ def _header(line: str) -> Table | None:
 
 
 def _bare(line: str) -> str:
-    """A line without comment signs before it, and without the bars of a table in Markdown."""
+    """Return a line without leading comment signs, and without the bars of a Markdown table."""
     line = line[REMARK.match(line).end() :] if not line[:1].isalnum() else line  # type: ignore[union-attr]  # matches all
     stripped = line.strip()
     if stripped.startswith("|") and stripped.endswith("|") and len(stripped) > 1:
@@ -111,7 +110,7 @@ def _bare(line: str) -> str:
 
 
 def _are_offsets(lines: Sequence[str]) -> bool:
-    """Whether text is what GetOffsetShell prints: no other line, unless its command stands above."""
+    """Return whether text is output of GetOffsetShell: it has no other line, unless it shows the command."""
     found = [bool(OFFSET_LINE.fullmatch(line.strip())) for line in lines if line.strip()]
     if not any(found):
         return False
@@ -121,7 +120,7 @@ def _are_offsets(lines: Sequence[str]) -> bool:
 
 
 def _without_header(line: str, command: str) -> Table | None:
-    """The table that a row belongs to which has no header above it: as the tool pads it, or after the command line."""
+    """Return the table of a row without a header: the tool has padded it, or its command line is above."""
     named = WITHOUT_HEADER.get(command)
     if named is None and "\t" not in line:
         return None
@@ -137,7 +136,7 @@ def _without_header(line: str, command: str) -> Table | None:
 
 
 def _cells(table: Table, names: Sequence[str], line: str) -> list[str]:
-    """The cells of a row, as many as the header has if they can be told apart."""
+    """Split a row into as many cells as the header has, if that is possible."""
     if "\t" in line:
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) == len(names) + 1 and not cells[-1]:
@@ -195,7 +194,7 @@ class _Reader:
             self._keep_half(line, number)
 
     def _keep_half(self, line: str, number: int) -> None:
-        """Remember a line that the next may complete: terminals wrap what is long."""
+        """Keep a line that the next may complete: terminals wrap long lines."""
         if self.half is not None and self.table is not None:
             joined = f"{self.half[0]} {line}"
             if len(joined.split()) < len(self.names):
@@ -295,13 +294,13 @@ class _Reader:
         self.half = None
 
     def finish(self) -> ToolReports:
-        """Everything that was read, with notes."""
+        """Return everything that was read, with notes."""
         self._drop_half()
         self.reports.notes = [f"{self.file}: {note}" for note in self._notes()]
         return self.reports
 
     def _notes(self) -> Iterator[str]:
-        """What was not used, and what the reader should know about what was."""
+        """Yield a sentence for each kind of line that was not used, and for each gap in the others."""
         for reason, count in sorted(self.skipped.items()):
             yield f"{count} line{'s' if count > 1 else ''} not used, of {reason}"
         for tool in sorted(self.headless):

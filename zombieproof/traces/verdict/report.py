@@ -188,7 +188,7 @@ class StatedPosition(_Data):
 
 
 class StatedEnd(_Data):
-    """An offset that a tool reports of a partition; whether it is its end or its last stable offset is not said."""
+    """An offset that a tool reports of a partition: its end, or its last stable offset."""
 
     partition: str
     offset: int
@@ -196,9 +196,9 @@ class StatedEnd(_Data):
 
 
 class StatedByTools(_Data):
-    """What Kafka's tools report, and snapshots of partitions without a log.
+    """Output of Kafka's tools, and snapshots of partitions without a log.
 
-    `snapshots` are sentences, one for each. `unfinished` counts transactions that are open by them.
+    `snapshots` are sentences, one for each. `unfinished` counts their open transactions.
     `agreed` counts states and offsets that a log has as well, `compared` are sentences on those that differ; they are
     no findings. `notes` say what was not used.
     """

@@ -86,7 +86,7 @@ class OpenTransaction:
 
 @dataclass(slots=True)
 class StatedOpen:
-    """A transaction that tools or a snapshot say is open on a partition, where no log says so too.
+    """A transaction that is open on a partition according to tools or a snapshot, and that no log has.
 
     `partition` is None where nothing names it. None elsewhere: the sources do not tell. `told_by` names them; the first
     one is what the other fields follow. `duration_min` is the tool's own, `age_ms` is the time from the last write
@@ -117,7 +117,7 @@ class StatedOpen:
 
 @dataclass(slots=True)
 class StatedTransaction:
-    """What a tool says that a coordinator has open. `log_says` is what ``__transaction_state`` says of it."""
+    """An unfinished transaction of a coordinator, according to a tool; `log_says` compares it with its log."""
 
     transactional_id: str | None
     producer_id: int
@@ -137,7 +137,7 @@ class StatedTransaction:
 class Open:
     """All that is open as of the newest record of the evidence, `as_of_ms`.
 
-    `stated` and `stated_transactions` are open by what tools and snapshots say, not by a log. `sources` names
+    `stated` and `stated_transactions` are open according to tools and snapshots, not to a log. `sources` names
     what they were taken from, also where nothing is open.
     """
 

@@ -1,7 +1,7 @@
-"""What is open by what tools and producer snapshots say, and the command that ends it.
+"""Open transactions according to tools and producer snapshots, and the commands that end them.
 
-A leader's list of producers and a snapshot tell what is open on a partition, and not who will end it; the coordinator's
-tables tell that. `find-hanging` has asked both. Nothing is ended without another look: what they say is of one moment.
+The producers of a leader and a snapshot show the open transactions of a partition. Only the coordinator's tables show
+who will end them; `find-hanging` asks both. All of them describe a past moment, so each command comes with checks.
 Source: KIP-664; TransactionsCommand (a coordinator epoch below 0 is sent as 0); reference §9.5.
 """
 
@@ -31,7 +31,7 @@ SNAPSHOT = "a producer snapshot"
 
 @dataclass(slots=True)
 class Stated:
-    """What tools and snapshots say."""
+    """Open transactions according to tools and snapshots, and their sources."""
 
     on_partitions: list[StatedOpen] = field(default_factory=list)
     transactions: list[StatedTransaction] = field(default_factory=list)
@@ -39,13 +39,13 @@ class Stated:
 
 
 def says_what_is_open(evidence: Evidence) -> bool:
-    """Whether tools or snapshots say what is open, or that nothing is."""
+    """Return whether tools or snapshots list open transactions, or show that there are none."""
     has_tables = any(tool.startswith("kafka-transactions.sh") for tool in evidence.reports.rows)
     return bool(evidence.reports.producers or evidence.reports.transactions or evidence.snapshots or has_tables)
 
 
 def what_is_stated(examined: Examined, narrowing: Narrowing) -> Stated:
-    """Everything that is open by what tools and snapshots say, and that no log has as well."""
+    """List all transactions that are open according to tools and snapshots, without those that a log has."""
     evidence = examined.evidence
     rows = [row for row in _rows(evidence) if not (row.place and narrowing.leaves_out(row.place[0]))]
     open_rows = [row for row in rows if row.first_offset is not None]
@@ -77,7 +77,7 @@ def _is_in_log(examined: Examined, row: TransactionRow) -> bool:
 
 
 def _detail(row: ProducerRow) -> tuple[bool, bool]:
-    """What says most comes first; the order of the rows decides between equals."""
+    """Sort the most detailed source first."""
     return not row.is_hanging, row.as_of_offset is not None
 
 
@@ -102,7 +102,7 @@ def _rows(evidence: Evidence) -> Iterator[ProducerRow]:
 
 
 def _newest(snapshots: Iterable[ProducerSnapshot]) -> list[ProducerSnapshot]:
-    """The newest snapshot of each partition: what was open in an older one and is not in it has ended."""
+    """Return the newest snapshot of each partition: transactions that are open only in older ones have ended."""
     found: dict[object, ProducerSnapshot] = {}
     for snapshot in snapshots:
         key = (snapshot.topic, snapshot.partition) if snapshot.topic else (snapshot.file, snapshot.offset)
@@ -112,7 +112,7 @@ def _newest(snapshots: Iterable[ProducerSnapshot]) -> list[ProducerSnapshot]:
 
 
 def _owners(rows: Iterable[TransactionRow]) -> dict[object, TransactionRow]:
-    """The last row of each transactional id (else of its producer id), with what a description adds to a list."""
+    """Return the last row of each transactional id, or producer id if it has none; a description beats a list."""
     ids = {row.producer_id: row.transactional_id for row in rows if row.transactional_id is not None}
     found: dict[object, TransactionRow] = {}
     for row in rows:
@@ -127,7 +127,7 @@ def _owners(rows: Iterable[TransactionRow]) -> dict[object, TransactionRow]:
 
 
 def _owner_of(examined: Examined, producer_id: int, owners: dict[object, TransactionRow]) -> TransactionRow | None:
-    """What is known last of the transactional id that has a producer id: by a tool, else by the coordinator's log."""
+    """Return the last known state of the id that has a producer id, from a tool or the coordinator's log."""
     for row in owners.values():
         if row.producer_id == producer_id:
             return row
@@ -213,7 +213,7 @@ def _at(row: ProducerRow) -> str:
 
 
 def _commands(row: ProducerRow) -> Iterator[str]:
-    """Both forms of the abort; the first is for brokers since 3.0, which look the rest up by the offset."""
+    """Yield both forms of the abort; brokers since 3.0 look up the producer by the start offset."""
     yield f"{TRANSACTIONS} abort {_at(row)} --start-offset {row.first_offset}"
     epoch = "EPOCH" if row.producer_epoch is None else row.producer_epoch
     coordinator = "EPOCH" if row.coordinator_epoch is None else max(0, row.coordinator_epoch)
@@ -236,7 +236,7 @@ def _checks(row: ProducerRow, owner: TransactionRow | None) -> Iterator[tuple[st
 
 
 def _waiting(evidence: Evidence, row: ProducerRow) -> list[str]:
-    """Groups whose position is where a reader of committed data stops."""
+    """Name the groups whose position is the first offset: readers of committed data stop there."""
     return [
         f"group {position.group or '(not named)'} at {position.offset}"
         + ("" if position.lag is None else f", lag {position.lag}")

@@ -1,7 +1,7 @@
-"""What tools report, held against the logs: every state and offset that both know, with the times of both.
+"""Compare the output of tools with the logs: every state and offset that both have, with the times of both.
 
-A tool speaks of the moment when it was run, a log of the moment when it was copied. A difference can be a matter of
-time, so it is reported and is no finding.
+A tool describes the moment when it ran, a log the moment when it was copied. Time can explain a difference, so it is
+reported and is not a finding.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 
 @dataclass(frozen=True, slots=True)
 class LogAnswer:
-    """What a log says of what a tool reports, as a sentence on both.
+    """The comparison of a row with a log, as a sentence that cites both.
 
-    `is_listed`: what is open by the log, and is listed as such; or the log has its end.
+    `is_listed`: the log has the transaction, open or ended, so the report lists it from there.
     """
 
     sentence: str
@@ -34,17 +34,17 @@ class LogAnswer:
 
 
 def told_by(told: Told) -> str:
-    """Which tool says it, and where that stands."""
+    """Name the tool, the file and the line."""
     return f"{told.tool} ({told.file}, line {told.line})"
 
 
 def at_time(ms: int | None, before: str = " at ") -> str:
-    """A time in a sentence; nothing where it is not known."""
+    """Write a time into a sentence; empty if it is not known."""
     return "" if ms is None or ms < 0 else f"{before}{utc(ms)}"
 
 
 def stated_by_tools(folded: Folded, narrowing: Narrowing) -> StatedByTools | None:
-    """Positions that only tools report, and what logs say of what tools report; None without tools."""
+    """Gather positions from tools, and compare all rows with the logs; None without output of tools and snapshots."""
     reports = folded.evidence.reports
     snapshots = [
         each
@@ -91,7 +91,7 @@ def _unfinished(reports: ToolReports) -> int:
 
 
 def open_entries(snapshot: ProducerSnapshot) -> int:
-    """How many producers have a transaction open in a snapshot."""
+    """Count the producers with an open transaction in a snapshot."""
     return sum(entry.current_txn_first_offset is not None for entry in snapshot.entries)
 
 
@@ -103,7 +103,7 @@ def _of_snapshot(snapshot: ProducerSnapshot) -> str:
 
 
 def newest_ms(evidence: Evidence) -> int | None:
-    """The newest time in the evidence, with those that tools and snapshots give."""
+    """Return the newest time in the evidence, including the times of tools and snapshots."""
     reports = evidence.reports
     times: list[int | None] = [span_of_evidence(evidence)[1]]
     times += [row.last_timestamp_ms for row in reports.producers]
@@ -131,7 +131,7 @@ def _compared(folded: Folded, narrowing: Narrowing) -> Iterator[LogAnswer]:
 
 
 def log_answer(folded: Folded, row: ProducerRow) -> LogAnswer | None:
-    """What the log says of what a leader has open, or not; None where it says nothing."""
+    """Compare the state of a producer at the leader with the log; None if the log does not know it."""
     history = folded.partitions.get(row.place) if row.place else None
     if history is None or row.place is None:
         return None
@@ -160,7 +160,7 @@ def log_answer(folded: Folded, row: ProducerRow) -> LogAnswer | None:
 
 
 def coordinator_answer(folded: Folded, row: TransactionRow) -> LogAnswer | None:
-    """What ``__transaction_state`` says last of a transactional id, compared with what a tool says."""
+    """Compare the state of a transactional id with its last record in ``__transaction_state``; None without one."""
     records = [each for each in folded.evidence.transaction_states if each.transactional_id == row.transactional_id]
     if not records:
         return None
