@@ -238,8 +238,10 @@ DELETED = {
     "4.0": '{"key":{"type":1,"data":{"group":"g","topic":"in","partition":0}},"value":null}',
 }
 OF_GROUPS = (
-    ("g::GroupMetadata(groupId=g, generation=1, protocolType=Some(consumer), currentState=Stable, "
-    "members=Map())\ng::NULL"),
+    (
+        "g::GroupMetadata(groupId=g, generation=1, protocolType=Some(consumer), currentState=Stable, "
+        "members=Map())\ng::NULL"
+    ),
     "g::[g,Some(consumer),Stable,Map(m -> [m,c,/127.0.0.1,10000])]",
     '{"key":{"type":2,"data":{"group":"g"}},"value":{"version":3,"data":{"protocolType":"consumer","members":[]}}}',
     "unknown::version=9",

@@ -258,6 +258,29 @@ def test_the_partition_is_that_of_the_command_or_the_folder_or_not_known() -> No
     assert [row.place for row in after.producers] == [("pay", 2)] * 2 + [("pay", 7)] * 2
 
 
+@pytest.mark.parametrize(
+    "name", ["pay-2.txt", "producers-pay-2.txt", "kafka-transactions_describe-producers-pay-2.txt"]
+)
+def test_the_name_of_the_file_may_tell_the_partition_and_then_that_is_said(name: str) -> None:
+    reports = read(PRODUCERS, name)
+    assert reports.producers[0].place == ("pay", 2)
+    assert any("taken from the name of the file" in note for note in reports.notes)
+    assert read(COMMAND + PRODUCERS, name).producers[0].place == ("pay", 2)
+
+
+@pytest.mark.parametrize("name", ["producers-2.txt", "describe-producers.txt", "producers.txt", "2.txt"])
+def test_a_name_without_a_topic_tells_no_partition(name: str) -> None:
+    assert read(PRODUCERS, name).producers[0].place is None
+
+
+def test_a_partition_without_an_offset_is_counted() -> None:
+    text = "pay:0:12\npay:1:\npay:2:9,4\n"
+    assert looks_like_tool_output(text)
+    reports = read(text)
+    assert [(row.place, row.offset) for row in reports.ends] == [(("pay", 0), 12), (("pay", 2), 9)]
+    assert reports.notes == ["f: 1 line not used, of kafka-get-offsets.sh (the partition has no offset)"]
+
+
 def test_the_group_of_an_old_table_is_that_of_the_command() -> None:
     old = "\n".join(line.split(maxsplit=1)[1] for line in GROUPS.strip().splitlines())
     command = "bin/kafka-consumer-groups.sh --bootstrap-server h:9092 --describe --group readers\n"

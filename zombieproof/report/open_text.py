@@ -14,6 +14,7 @@ from zombieproof.traces.readers.timestamps import local, utc
 from zombieproof.traces.verdict.report import Gap, TransactionOutcome
 
 Written = Callable[[int | None], str]
+SHOWN_UNREAD = 8
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 
 
@@ -25,11 +26,16 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):
         sources = "; ".join(found.sources) or "the evidence"
-        screen.say(f"{what}{as_of}, by {sources}; no log was judged", STYLES[found.verdict.value], hang=2)
+        limit = " as far as it could be read" if found.unread and not is_open else ""
+        screen.say(f"{what}{limit}{as_of}, by {sources}; no log was judged", STYLES[found.verdict.value], hang=2)
     else:
         screen.say(f"{what}{as_of}; {how_far(found.verdict, found.not_judged)}", STYLES[found.verdict.value])
     show_narrowed(screen, found.narrowed)
     show_gap_names(screen, found.not_judged)
+    for unread in found.unread[:SHOWN_UNREAD]:
+        screen.say(f"note: {unread}", "yellow", hang=2)
+    if len(found.unread) > SHOWN_UNREAD:
+        screen.say(f"and {len(found.unread) - SHOWN_UNREAD} more notes; --json has them all")
     for held in found.partitions:
         _show_held(screen, held, written)
     if found.transactions:

@@ -211,6 +211,21 @@ def test_an_empty_table_says_that_nothing_is_open(tmp_path: Path) -> None:
     assert shown(found).startswith("nothing is open, by kafka-transactions.sh find-hanging (without rows)")
 
 
+def test_what_cannot_be_read_may_be_open(tmp_path: Path) -> None:
+    ended = SNAPSHOTS["3.0"].replace("OptionalLong[40]", "OptionalLong.empty")
+    cut = (
+        dump(ended)
+        + "producerId: 32 producerEpoch: 0 coordinatorEpoch: 5 currentTxnFirstOffset: OptionalLong[50] last\n"
+    )
+    text = shown(opened(tmp_path, snapshot=cut))
+    assert text.startswith("nothing is open as far as it could be read as of")
+    assert "note: " in text
+    assert "line 3: " in text
+    table = shown(opened(tmp_path, snapshot="", table=HANGING.rstrip("\t\n")))
+    assert table.startswith("nothing is open as far as it could be read")
+    assert "1 line not used, of kafka-transactions.sh find-hanging (the row is cut)" in table
+
+
 # ---------------------------------------------------------------- the verdict
 
 

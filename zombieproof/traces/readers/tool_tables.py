@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from zombieproof.formats.faults import Undecodable
 from zombieproof.traces.readers import admin_text
-from zombieproof.traces.readers.files import place_of
+from zombieproof.traces.readers.files import TOPIC_PARTITION, place_of, plain_name
 from zombieproof.traces.readers.tool_columns import (
     CONSUMER_GROUPS,
     DESCRIBE,
@@ -37,7 +37,9 @@ COMMAND = re.compile(
     r"(?P<words>.*)"
 )
 OPTION = re.compile(r"--(?P<name>[a-z-]+)[ =]+(?P<value>[^\s-]\S*)")
-OFFSET_LINE = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249}):(?P<partition>\d{1,10}):(?P<offset>-?\d{1,19})", re.ASCII)
+OFFSET_LINE = re.compile(
+    r"(?P<topic>[a-zA-Z0-9._-]{1,249}):(?P<partition>\d{1,10}):(?P<offset>-?\d{1,19})?(?:,\d{1,19})*", re.ASCII
+)
 TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}:\d{2}", re.ASCII)
 WITHOUT_HEADER = {
     "find-hanging": FIND_HANGING,
@@ -52,6 +54,8 @@ MARKS = re.compile(
 """Every header, command line and record of the Admin client contains one of these."""
 BYTES_OF_MARKS = re.compile(MARKS.pattern.encode())
 OF_A_DUMP = re.compile(r"(?:\| )?(?:offset|baseOffset|key|payload): ")
+WORDS_OF_THE_TOOL = re.compile(r"^(?:(?:kafka|transactions|describe|producers)[-_.]+)+")
+"""What people put before the partition in the name of a file with a table of producers."""
 REMARK = re.compile(r"(?:\s|//|#(?!PARTITIONS)|>)*")
 
 
@@ -181,7 +185,11 @@ class _Reader:
 
     def __post_init__(self) -> None:
         place = place_of(self.file)
-        self.context = Context({}, (place.topic, place.partition) if place.is_known else None)
+        named = TOPIC_PARTITION.fullmatch(WORDS_OF_THE_TOOL.sub("", plain_name(self.file).split(".txt")[0]))
+        if place.is_known:
+            self.context = Context({}, (place.topic, place.partition))
+        elif named:
+            self.context = Context({}, (named["topic"], int(named["partition"])))
 
     def read(self, line: str, number: int) -> None:
         """Read one line."""
@@ -284,6 +292,9 @@ class _Reader:
         found = OFFSET_LINE.fullmatch(_bare(line).strip()) if self.has_offsets else None
         if found is None:
             return False
+        if found["offset"] is None:
+            self.skipped[f"{GET_OFFSETS} (the partition has no offset)"] += 1
+            return True
         told = Told(GET_OFFSETS, self.file, number)
         self.reports.take(EndRow((found["topic"], int(found["partition"])), int(found["offset"]), told))
         return True
@@ -305,6 +316,10 @@ class _Reader:
             yield f"{count} line{'s' if count > 1 else ''} not used, of {reason}"
         for tool in sorted(self.headless):
             yield f"rows of {tool} without their header: read by the order in which the tool prints the columns"
+        place = self.context.place
+        by_name = place is not None and not place_of(self.file).is_known and "topic" not in self.context.options
+        if by_name and any(row.place == place for row in self.reports.producers):
+            yield "no command line above names the partition of its producers: it is taken from the name of the file"
         nameless = sum(row.place is None for row in self.reports.producers)
         if nameless:
             rows = f"{nameless} row{'s' if nameless > 1 else ''} of {TRANSACTIONS} describe-producers"

@@ -138,7 +138,8 @@ class Open:
     """All that is open as of the newest record of the evidence, `as_of_ms`.
 
     `stated` and `stated_transactions` are open according to tools and snapshots, not to a log. `sources` names
-    what they were taken from, also where nothing is open.
+    what they were taken from, also where nothing is open. `unread` names lines of tools, and
+    places of damaged snapshots, that were not used: they may hold more.
     """
 
     verdict: Judgement
@@ -150,3 +151,4 @@ class Open:
     stated: list[StatedOpen] = field(default_factory=list)
     stated_transactions: list[StatedTransaction] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)

@@ -36,6 +36,7 @@ class Stated:
     on_partitions: list[StatedOpen] = field(default_factory=list)
     transactions: list[StatedTransaction] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
 
 def says_what_is_open(evidence: Evidence) -> bool:
@@ -61,7 +62,15 @@ def what_is_stated(examined: Examined, narrowing: Narrowing) -> Stated:
         on_partitions=[_on_partition(examined, group, owners, newest) for group in found.values()],
         transactions=[_transaction(examined, row) for row in unfinished if not _is_in_log(examined, row)],
         sources=list(_sources(evidence, rows)),
+        unread=list(_unread(evidence)),
     )
+
+
+def _unread(evidence: Evidence) -> Iterator[str]:
+    """Yield what may hold more; of logs their own damage tells, by the certainty of each transaction."""
+    yield from evidence.reports.notes
+    if not evidence.logs:
+        yield from (f"{place.file}, {place.unit} {place.position}: {place.message}" for place in evidence.damage)
 
 
 def _sources(evidence: Evidence, rows: Iterable[ProducerRow]) -> Iterator[str]:

@@ -53,6 +53,7 @@ def what_is_open(examined: Examined, narrowing: Narrowing = EVERYTHING) -> Open:
         stated=stated.on_partitions,
         stated_transactions=stated.transactions,
         sources=stated.sources,
+        unread=stated.unread,
     )
 
 
