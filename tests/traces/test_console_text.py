@@ -205,10 +205,11 @@ def test_a_line_whose_fields_name_another_id_is_named() -> None:
     assert (records, len(damage)) == ([], 1)
 
 
-@pytest.mark.parametrize("width", [40, 80, 132])
-def test_a_line_that_a_terminal_wrapped_once_is_put_together(width: int) -> None:
+@pytest.mark.parametrize("width", [71, 80, 132])
+def test_a_line_that_a_terminal_wrapped_is_put_together(width: int) -> None:
     line = KAFKA_3_8.strip()
-    records, damage = read(f"{line[:width]}\n{line[width:]}\n{KAFKA_3_8}")
+    pieces = [line[at : at + width] for at in range(0, len(line), width)]
+    records, damage = read("\n".join([*pieces, KAFKA_3_8]))
     assert (len(records), damage) == (2, [])
 
 
@@ -218,6 +219,14 @@ def test_an_old_line_cut_anywhere_is_named() -> None:
         for end in range(len("ID::T"), len(line)):
             records, damage = read(KAFKA_3_8 + line[:end])
             assert (len(records), [place.position for place in damage]) == (1, [2]), line[:end]
+
+
+@pytest.mark.parametrize(
+    "code", ["return Response::TransactionMetadata(expected);", "m::TransactionMetadata::Ptr f() {", "a::b"]
+)
+def test_code_is_not_taken_for_it(code: str) -> None:
+    assert not looks_like_console(code)
+    assert read(f"{KAFKA_3_8}{code}\n{KAFKA_3_8}")[1] == []
 
 
 # ---------------------------------------------------------------- positions of groups
@@ -264,6 +273,21 @@ def test_positions_of_groups_are_read(release: str, wrap: str) -> None:
     assert row == GroupRow("g", ("in", 0), 20, row.told, committed_ms=TIME, is_record=True)
     assert (row.told.line, damage) == (1, [])
     assert looks_like_console(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[g,in,0]::[OffsetMetadata[20,NO_METADATA]\nCommitTime {TIME} ExpirationTime {TIME}]\nProcessed 1\n",
+        f"[g,in,0]::[OffsetMetadata[20,NO_METADATA]\n  ,CommitTime {TIME},ExpirationTime {TIME + 1}]\n",
+        f"[g,in,0]::OffsetAndMetadata(offset=20, \nmetadata=, commitTimestamp={TIME}, \nexpireTimestamp=None)",
+        f"[g,in,0]::OffsetAndMetadata(offset=20, metadata=,\ncommitTimestamp={TIME}, expireTimestamp=None)",
+        f"[g,in,0]::OffsetAndMetadata(offset=20, metadata=, commitTimes\ntamp={TIME}, expireTimestamp=None)",
+    ],
+)
+def test_a_position_that_was_wrapped_is_put_together(text: str) -> None:
+    reports, damage = positions(text)
+    assert ([(row.offset, row.committed_ms) for row in reports.groups], damage) == ([(20, TIME)], [])
 
 
 @pytest.mark.parametrize("name", ["a,b", "[x]", "g::h", "группа"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zombieproof.traces.readers.tool_columns import TABLES
-from zombieproof.traces.readers.tool_tables import looks_like_tool_output, read_tool_output
+from zombieproof.traces.readers.tool_tables import holds_tool_output, looks_like_tool_output, read_tool_output
 from zombieproof.traces.tool_reports import GroupRow, ProducerRow, ToolReports, TransactionRow
 
 OUTPUT = Path(__file__).parent / "tool_output"
@@ -156,8 +156,9 @@ def test_what_is_made_here_is_what_it_seems() -> None:
         lambda text: "".join(f"# {line}\n" for line in text.splitlines()),
         lambda text: f"some words before it\n\n{text}\nand behind\n",
         lambda text: text.removesuffix("\n"),
+        lambda text: "\ufeff" + text,
     ],
-    ids=["crlf", "blanks", "one blank", "indented", "remark", "prose", "no end of line"],
+    ids=["crlf", "blanks", "one blank", "indented", "remark", "prose", "no end of line", "byte order mark"],
 )
 def test_layout_changes_nothing(name: str, wrap: object) -> None:
     text = wrap(ALL[name])  # type: ignore[operator]  # each is a function of a text
@@ -247,6 +248,11 @@ def test_an_id_with_blanks_is_one_cell() -> None:
     ):
         [row] = read(text).transactions
         assert (row.transactional_id, row.producer_id) == ("my id 1", 31)
+
+
+def test_a_plan_to_reset_positions_is_counted() -> None:
+    reports = read("GROUP TOPIC PARTITION NEW-OFFSET\nreaders pay 2 40\n")
+    assert (values(reports), list(reports.rows.values())) == ([], [1])
 
 
 def test_the_partition_is_that_of_the_command_or_the_folder_or_not_known() -> None:
@@ -339,3 +345,10 @@ def test_no_mutilation_raises(cut: int, at: int, junk: str) -> None:
     for changed in (whole[: cut % len(whole)], whole[:place] + junk + whole[place + len(junk) :]):
         looks_like_tool_output(changed)
         assert len(values(read(changed))) <= 8
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_tables_are_found_far_down_in_a_file(name: str) -> None:
+    prose = "nothing of the kind\n" * 5_000
+    assert holds_tool_output(memoryview((prose + ALL[name]).encode()))
+    assert not holds_tool_output(memoryview(prose.encode()))

@@ -27,7 +27,8 @@ VALUES = (
         re.ASCII,
     ),
     re.compile(
-        rf"\[OffsetMetadata\[(?P<offset>{NUMBER}),.*\],CommitTime (?P<time>{NUMBER})(?:,ExpirationTime {EXPIRY})?\]",
+        rf"\[OffsetMetadata\[(?P<offset>{NUMBER}),.*\]\s*,?\s*CommitTime (?P<time>{NUMBER})"
+        rf"(?:,?\s*ExpirationTime {EXPIRY})?\]",
         re.ASCII,
     ),
     re.compile(r"(?P<offset>)(?P<time>)NULL"),

@@ -8,7 +8,9 @@ fields in another order. So a line is read from its ``::`` on: the fields repeat
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
 
 from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
@@ -24,6 +26,12 @@ OF_A_GROUP = re.compile(
     r'\{\s*"key"\s*:\s*\{\s*"(?:version|type)"\s*:\s*"?\d+"?\s*,\s*"data"\s*:\s*\{\s*"group(?:Id)?"\s*:'
 )
 VALUE = "::TransactionMetadata("
+FIELDS = (
+    "transactionalId=|producerId|producerEpoch=|txnTimeoutMs=|state=|pendingState=|topicPartitions=|partitions=|txn"
+)
+RECORD = re.compile(rf"::TransactionMetadata\((?:{FIELDS})")
+CUT = re.compile(r"::T[A-Za-z]*\(?[A-Za-z]*$")
+MOST_WRAPS = 3
 TOMBSTONE = re.compile(r"(?P<id>.*\S)::NULL(?:\s*|\s+(?://|#|--|<-|\().*)")
 BEFORE = re.compile(
     r"\s*(?:(?://+|#+|\*|--)\s+)?(?:(?:CreateTime|LogAppendTime|Partition|Offset):\d+\t|NoTimestamp\t)*"
@@ -32,6 +40,8 @@ INSIDE_A_NAME = re.compile(r"[\w.-]$")
 WITHOUT_EQUALS = re.compile(
     r"(?<![\w=])(producerId|producerEpoch|txnTimeoutMs|txnStartTimestamp|txnLastUpdateTimestamp)(?=-?\d)"
 )
+
+Item = TypeVar("Item")
 
 Found = tuple[str, TransactionLogValue | None]
 
@@ -44,7 +54,7 @@ def looks_like_console(text: str) -> bool:
 
 
 def _is_record(line: str) -> bool:
-    return VALUE in line or console_offsets.is_of_offsets(line)
+    return RECORD.search(line) is not None or console_offsets.is_of_offsets(line)
 
 
 def read_console(
@@ -133,16 +143,17 @@ def _record(document: internal_text.Json) -> Found | None:
 
 def _lines(text: str, file: str, damage: list[Damage], reports: ToolReports) -> Iterator[Found]:
     lines = [line.rstrip("\r") for line in text.split("\n")] if "::" in text else []
-    has_groups = any("::GroupMetadata(" in line for line in lines) and VALUE not in text
+    has_groups = any("::GroupMetadata(" in line for line in lines) and not RECORD.search(text)
     for number, line in enumerate(lines, 1):
         if "::" not in line or OBJECT.search(line):
             continue
-        behind = lines[number] if number < len(lines) and "::" not in lines[number] else ""
+        topic = "transaction"
         try:
-            if VALUE in line:
-                yield _transaction(line, behind)
+            if RECORD.search(line):
+                yield _unwrapped(lines, number, _whole_transaction)
             elif console_offsets.is_of_offsets(line):
-                row = console_offsets.row_in(line, file, number)
+                topic = "offsets"
+                row = _unwrapped(lines, number, partial(console_offsets.row_in, file=file, number=number))
                 if row is None:
                     reports.rows[NO_OFFSETS] += 1
                 else:
@@ -152,31 +163,39 @@ def _lines(text: str, file: str, damage: list[Damage], reports: ToolReports) -> 
                     reports.rows[NO_OFFSETS] += 1
                 else:
                     yield _without_noise(found["id"]), None
-            elif number == len(lines) and VALUE.startswith(line[line.rindex("::") :]) and not line.endswith("::"):
+            elif number == len(lines) and CUT.search(line):
                 raise Undecodable("the line is cut")
         except Undecodable as fault:
-            topic = "offsets" if VALUE not in line and console_offsets.is_of_offsets(line) else "transaction"
             message = f"a record of the {topic} log cannot be read: {fault}"
             damage.append(Damage(file, number, message, Unit.LINE))
+
+
+def _unwrapped(lines: Sequence[str], number: int, read: Callable[[str], Item]) -> Item:
+    """Read a line, joined with up to three lines after it if a terminal or an editor wrapped it.
+
+    Raises:
+        Undecodable: it cannot be read so either.
+    """
+    whole = lines[number - 1]
+    try:
+        return read(whole)
+    except Undecodable as fault:
+        first = fault
+    for behind in lines[number : number + MOST_WRAPS]:
+        if "::" in behind or not behind.strip():
+            break
+        whole += (" " if whole.endswith(",") else "") + behind.lstrip()
+        try:
+            return read(whole)
+        except Undecodable:
+            continue
+    raise first
 
 
 def _without_noise(text: str) -> str:
     """Return an id without comment signs and printed properties before it."""
     found = BEFORE.match(text)
     return (text[found.end() :] if found else text) or text
-
-
-def _transaction(line: str, behind: str) -> Found:
-    """Return the record in a line, or in a line and the next, if a terminal wrapped it."""
-    try:
-        return _whole_transaction(line)
-    except Undecodable:
-        if not behind.strip():
-            raise
-    try:
-        return _whole_transaction(line + behind.strip())
-    except Undecodable as fault:
-        raise Undecodable("the line is cut") from fault
 
 
 def _whole_transaction(line: str) -> Found:

@@ -250,6 +250,7 @@ GROUP_OFFSETS = Table(
         "CONSUMER-ID": Cell.WORD,
         "HOST": Cell.WORD,
         "CLIENT-ID": Cell.WORD,
+        "OWNER": Cell.WORD,
     },
     needed=frozenset({"TOPIC", "PARTITION", "CURRENT-OFFSET"}),
     marks=frozenset({"CURRENT-OFFSET"}),
@@ -284,5 +285,13 @@ GROUP_STATE = Table(
     row=_nothing,
     has_tabs=False,
 )
-TABLES = (FIND_HANGING, DESCRIBE_PRODUCERS, LIST, DESCRIBE, GROUP_OFFSETS, GROUP_MEMBERS, GROUP_STATE)
+GROUP_RESET = Table(
+    tool=f"{CONSUMER_GROUPS} --reset-offsets, which has no positions unless it was executed",
+    columns=dict.fromkeys(("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), Cell.WORD),
+    needed=frozenset({"TOPIC", "PARTITION", "NEW-OFFSET"}),
+    marks=frozenset({"NEW-OFFSET"}),
+    row=_nothing,
+    has_tabs=False,
+)
+TABLES = (FIND_HANGING, DESCRIBE_PRODUCERS, LIST, DESCRIBE, GROUP_OFFSETS, GROUP_MEMBERS, GROUP_STATE, GROUP_RESET)
 """Tried in this order: a list is the description with the fewest columns."""

@@ -47,12 +47,18 @@ WITHOUT_HEADER = {
     "list": LIST,
     "describe": DESCRIBE,
 }
-MARKS = re.compile(
-    r"CurrentTransactionStartOffset|TransactionState\b|StartOffset|CURRENT-OFFSET|#PARTITIONS|#MEMBERS|TopicPartitions"
-    r"|kafka-transactions|kafka-get-offsets|TransactionListing\(|TransactionDescription\(|ProducerState\(|OffsetAndMetadata\{|ListOffsetsResultInfo\("
+MARKS = (
+    *("\nProducerId", "\tProducerId", " ProducerId", "|ProducerId", "kafka-transactions", "kafka-get-offsets"),
+    *("CURRENT-OFFSET", "NEW-OFFSET", "#PARTITIONS", "#MEMBERS"),
+    *(
+        "TransactionListing(",
+        "TransactionDescription(",
+        "ProducerState(",
+        "OffsetAndMetadata{",
+        "ListOffsetsResultInfo(",
+    ),
 )
-"""Every header, command line and record of the Admin client contains one of these."""
-BYTES_OF_MARKS = re.compile(MARKS.pattern.encode())
+"""Every header and every record of the Admin client contains one of these, from the second line on."""
 OF_A_DUMP = re.compile(r"(?:\| )?(?:offset|baseOffset|key|payload): ")
 WORDS_OF_THE_TOOL = re.compile(r"^(?:(?:kafka|transactions|describe|producers)[-_.]+)+")
 """What people put before the partition in the name of a file with a table of producers."""
@@ -61,8 +67,8 @@ REMARK = re.compile(r"(?:\s|//|#(?!PARTITIONS)|>)*")
 
 def looks_like_tool_output(text: str) -> bool:
     """Return whether text from the beginning of a file contains output of one of the tools."""
-    lines = [line for line in text.split("\n") if not OF_A_DUMP.match(line)]
-    if MARKS.search(text) and (
+    lines = [line for line in text.removeprefix("\ufeff").split("\n") if not OF_A_DUMP.match(line)]
+    if any(mark in f"\n{text}" for mark in MARKS) and (
         any(_header(line) or admin_text.is_printed_in(line) for line in lines)
         or any(_header(f"{first} {second}") for first, second in pairwise(lines) if first.strip() and second.strip())
     ):
@@ -84,8 +90,11 @@ def holds_tool_output(data: memoryview) -> bool:
     """Return whether a file contains output of one of the tools."""
     if looks_like_tool_output(bytes(data[:HEAD]).decode(errors="replace")):
         return True
-    beyond = len(data) > HEAD and BYTES_OF_MARKS.search(data) is not None
-    return beyond and looks_like_tool_output(bytes(data).decode(errors="replace"))
+    if len(data) <= HEAD:
+        return False
+    whole = bytes(data)
+    is_likely = any(mark.encode() in whole for mark in MARKS)
+    return is_likely and looks_like_tool_output(whole.decode(errors="replace"))
 
 
 def read_tool_output(data: memoryview, file: str) -> ToolReports:
