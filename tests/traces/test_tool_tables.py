@@ -182,6 +182,17 @@ def test_a_missing_header_is_said(name: str) -> None:
     assert any("without their header" in note for note in reports.notes)
 
 
+def test_an_offset_may_be_printed_as_an_optional_number() -> None:
+    old = "\n".join(
+        "\t".join(cell for at, cell in enumerate(line.split("\t")) if at != 2)
+        for line in PRODUCERS.replace("\t40  ", "\tOptionalLong[40]")
+        .replace("\tNone  ", "\tOptionalLong.empty")
+        .splitlines()
+    )
+    found = [(row.producer_id, row.coordinator_epoch, row.first_offset) for row in read(old).producers]
+    assert found == [(31, None, 40), (32, None, None)]
+
+
 def test_columns_may_be_fewer() -> None:
     cut = "\n".join(
         "\t".join(line.split("\t")[at] for at in (0, 1, 2, 5)) for line in HANGING.splitlines()
@@ -210,6 +221,21 @@ def test_a_row_that_is_cut_is_counted(name: str) -> None:
         assert values(reports) == before, row[:end]
         assert len(reports.notes) == 1, row[:end]
         assert "not used" in reports.notes[0]
+
+
+@pytest.mark.parametrize("name", ["hanging", "list", "describe", "producers"])
+def test_a_row_may_have_lost_its_last_tab(name: str) -> None:
+    trimmed = "".join(f"{line.rstrip()}\n" for line in ALL[name].splitlines()[1:])
+    head = ALL[name].split("\n", 1)[0]
+    assert values(read(f"{head}\n{trimmed}")) == values(read(ALL[name]))
+    empty = DESCRIBE.replace("Ongoing", "Empty  ").replace("pay-2,a-b-0    ", "               ")
+    assert values(read("\n".join(map(str.rstrip, empty.split("\n"))))) == values(read(empty))
+    assert len(values(read(empty))) == 1
+
+
+def test_an_ongoing_transaction_without_partitions_is_cut() -> None:
+    reports = read(DESCRIBE.replace("pay-2,a-b-0    ", ""))
+    assert (values(reports), len(reports.notes)) == ([], 1)
 
 
 def test_a_row_of_a_group_that_is_cut_is_counted() -> None:

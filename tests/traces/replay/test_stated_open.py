@@ -229,9 +229,7 @@ def test_what_cannot_be_read_may_be_open(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- the verdict
 
 
-@pytest.mark.parametrize(
-    "text", [HANGING, PRODUCERS, DESCRIBE.replace("STATE", "Ongoing").replace("PLACES", ""), GROUPS]
-)
+@pytest.mark.parametrize("text", [HANGING, PRODUCERS, DESCRIBE.replace("STATE", "Empty").replace("PLACES", ""), GROUPS])
 def test_tools_alone_judge_nothing_and_say_what_to_fetch(tmp_path: Path, text: str) -> None:
     found = examine(tmp_path, table=text)
     assert (found.report.verdict, found.report.findings, found.report.damage) == (Judgement.DAMAGED, [], [])
@@ -245,7 +243,7 @@ def test_tools_alone_judge_nothing_and_say_what_to_fetch(tmp_path: Path, text: s
 
 
 def test_rows_that_were_not_used_are_reported(tmp_path: Path) -> None:
-    found = examine(tmp_path, table=HANGING + "pay\t2\t31\n")
+    found = examine(tmp_path, table=HANGING + "pay\t2\t31")
     assert isinstance(found.report.stated, StatedByTools)
     assert "1 line not used, of kafka-transactions.sh find-hanging (the row is cut)" in reported(found)
 

@@ -20,7 +20,9 @@ Value = str | int | frozenset[TopicPartition] | None
 
 TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 NUMBER = re.compile(r"-?\d{1,19}", re.ASCII)
-NOTHING = ("None", "-", "")
+NOTHING = ("None", "-", "", "OptionalLong.empty")
+WRAPPED_NUMBER = re.compile(r"OptionalLong\[(\d{1,19})\]", re.ASCII)
+"""Builds between 2.8 and 3.0 printed offsets so."""
 OTHER_STATES = ("PrepareEpochFence", "Dead", "Unknown")
 """States that a coordinator reports, and never writes to its log."""
 
@@ -86,8 +88,10 @@ def value_of(cell: Cell, text: str) -> Value:
         return text
     if cell is Cell.PLACES:
         return partitions_in(f"[{text}]")
-    if cell is Cell.OPTIONAL and text in NOTHING:
-        return None
+    if cell is Cell.OPTIONAL:
+        if text in NOTHING:
+            return None
+        text = WRAPPED_NUMBER.sub(r"\1", text)
     if not NUMBER.fullmatch(text) or (cell is Cell.TIME and int(text) > 0 and len(text) < len("1000000000000")):
         raise Undecodable(f"{text!r} is not a {'time' if cell is Cell.TIME else 'number'}")
     return int(text)
@@ -146,6 +150,8 @@ def _producer(cells: Mapping[str, Value], context: Context, told: Told) -> Row:
 def _transaction(cells: Mapping[str, Value], _: Context, told: Told) -> Row:
     partitions = cells.get("TopicPartitions")
     coordinator = _number(cells, "CoordinatorId")
+    if cells["TransactionState"] == "Ongoing" and partitions == frozenset():
+        raise Undecodable("an ongoing transaction lists a partition")
     return TransactionRow(
         transactional_id=_text(cells, "TransactionalId"),
         producer_id=_needed(cells, "ProducerId"),

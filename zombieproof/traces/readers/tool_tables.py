@@ -101,7 +101,9 @@ def read_tool_output(data: memoryview, file: str) -> ToolReports:
     """Read the rows of all tables of a file; the notes count the lines that were not used."""
     text = bytes(data).decode(errors="replace").removeprefix("\ufeff")
     reader = _Reader(file, _are_offsets(text.split("\n")[:400]))
-    for number, line in enumerate(text.split("\n"), 1):
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        reader.is_at_open_end = number == len(lines)
         reader.read(line.rstrip("\r"), number)
     return reader.finish()
 
@@ -187,6 +189,7 @@ class _Reader:
     ends_in_tab: bool = False
     is_beside_rows: bool = False
     is_fresh: bool = False
+    is_at_open_end: bool = False
     command: str = ""
     context: Context = field(default_factory=Context)
     half: tuple[str, int] | None = None
@@ -263,7 +266,8 @@ class _Reader:
                 return False
             self.table, self.names, self.ends_in_tab = found, list(found.columns), bare.endswith("\t")
             self.headless.add(found.tool)
-        if self.ends_in_tab and 0 < bare.count("\t") < len(self.names):
+        # Editors trim the last tab of a row; a paste that was cut has no line feed after it.
+        if self.ends_in_tab and self.is_at_open_end and 0 < bare.count("\t") < len(self.names):
             self._drop_half()
             self.skipped[f"{self.table.tool} (the row is cut)"] += 1
             return True
