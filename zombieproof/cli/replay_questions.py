@@ -19,6 +19,7 @@ from zombieproof.report.timeline_text import Times, show_timeline
 from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.explaining.open.models import Open
+from zombieproof.traces.explaining.open.stated import says_what_is_open
 from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.explaining.timeline.subject import Subject, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline.timeline import Timeline, timeline_of
@@ -75,6 +76,7 @@ def refuse_what_is_not_there(narrowing: Narrowing, evidence: Evidence) -> None:
     if not narrowing.touches((first, last)) and first is not None and last is not None:
         raise WrongUsage(f"nothing is in that window: the evidence is from {utc(first)} to {utc(last)}")
     there = {log.topic for log in evidence.logs} | evidence.left_out
+    there |= {snapshot.topic for snapshot in evidence.snapshots} | evidence.reports.topics()
     there |= {topic for record in evidence.transaction_states if record.value for topic, _ in record.value.partitions}
     for pattern in narrowing.topics:
         if not any(fnmatchcase(topic, pattern) for topic in there):
@@ -138,7 +140,8 @@ def tell(screen: Screen, examined: Examined, asked: Asked) -> None:
         WrongUsage: nothing has the name of the timeline, or several things have.
     """
     gaps = {gap.gap for gap in examined.report.not_judged}
-    if Gap.CLUSTERS in gaps or (asked.is_open and Gap.EVERYTHING in gaps):
+    has_no_answer = Gap.EVERYTHING in gaps and not says_what_is_open(examined.evidence)
+    if Gap.CLUSTERS in gaps or (asked.is_open and has_no_answer):
         _tell_report(screen, examined.report, examined.evidence, asked.form)
     elif asked.timeline:
         timeline = timeline_of(_subject_called(asked.timeline, examined), examined, asked.narrowing)

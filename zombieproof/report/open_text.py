@@ -6,25 +6,36 @@ from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.report.coverage_text import how_far, show_gap_names
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Screen, plural
+from zombieproof.report.stated_text import show_stated_open, show_stated_transaction
 from zombieproof.report.timeline_text import Times
 from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
 from zombieproof.traces.explaining.timeline.entries import span
 from zombieproof.traces.readers.timestamps import local, utc
-from zombieproof.traces.verdict.report import TransactionOutcome
+from zombieproof.traces.verdict.report import Gap, TransactionOutcome
 
 Written = Callable[[int | None], str]
+SHOWN_UNREAD = 8
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 
 
 def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     """Write what holds each partition back, then what the coordinators have open."""
     written = _writer(times)
-    is_open = found.partitions or found.transactions
+    is_open = found.partitions or found.transactions or found.stated or found.stated_transactions
     what = "open" if is_open else "nothing is open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
-    screen.say(f"{what}{as_of}; {how_far(found.verdict, found.not_judged)}", STYLES[found.verdict.value])
+    if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):
+        sources = "; ".join(found.sources) or "the evidence"
+        limit = " as far as it could be read" if found.unread and not is_open else ""
+        screen.say(f"{what}{limit}{as_of}, by {sources}; no log was judged", STYLES[found.verdict.value], hang=2)
+    else:
+        screen.say(f"{what}{as_of}; {how_far(found.verdict, found.not_judged)}", STYLES[found.verdict.value])
     show_narrowed(screen, found.narrowed)
     show_gap_names(screen, found.not_judged)
+    for unread in found.unread[:SHOWN_UNREAD]:
+        screen.say(f"note: {unread}", "yellow", hang=2)
+    if len(found.unread) > SHOWN_UNREAD:
+        screen.say(f"and {len(found.unread) - SHOWN_UNREAD} more notes; --json has them all")
     for held in found.partitions:
         _show_held(screen, held, written)
     if found.transactions:
@@ -32,6 +43,13 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
         screen.say("not complete at their coordinator:", "bold")
     for txn in found.transactions:
         _show_transaction(screen, txn, found.as_of_ms, written)
+    for stated in found.stated:
+        show_stated_open(screen, stated, written)
+    if found.stated_transactions:
+        screen.say()
+        screen.say("not complete at their coordinator, according to tools:", "bold")
+    for transaction in found.stated_transactions:
+        show_stated_transaction(screen, transaction, written)
 
 
 def _show_held(screen: Screen, held: HeldPartition, written: Written) -> None:

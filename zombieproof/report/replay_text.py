@@ -9,6 +9,7 @@ from zombieproof.report.coverage_text import headline, show_earlier_logs, show_g
 from zombieproof.report.finding_text import Findings
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Column, Screen, plural
+from zombieproof.report.stated_text import show_stated
 from zombieproof.traces.verdict.report import DamagedPlace, Judgement, Report, TransactionOutcome
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def show_report(screen: Screen, report: Report) -> None:
     if left:
         screen.say(f"and {left} more; --json has them all")
     _show_contents(screen, report)
+    show_stated(screen, report.stated)
     show_judged(screen, report.judged)
     show_earlier_logs(screen, report.earlier_logs)
 

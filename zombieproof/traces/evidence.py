@@ -15,6 +15,7 @@ from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.cleared import Cleared
+from zombieproof.traces.tool_reports import ToolReports
 
 
 class EvidenceError(Exception):
@@ -319,7 +320,7 @@ class ProducerSnapshotEntry:
 
     `last_sequence`, `last_offset` and `offset_delta` describe the newest batch; they are `NONE`, `NONE` and 0 when only
     a marker is known. `current_txn_first_offset` None: no transaction is open.
-    `last_timestamp_ms` is `NONE` in dumps up to Kafka 2.3.
+    `last_timestamp_ms` is that of the newest batch in dumps up to Kafka 2.3.
     """
 
     producer_id: int
@@ -617,6 +618,7 @@ class Evidence:
     ``cluster.json`` was given, and `unreplicated` are their partitions with one replica. `cleanup_policies` are the
     values of that setting, by topic, where a source has it. `synced` is what checkpoints say of synced records.
     `used_lines` counts, by file, the lines of brokers' logs that say something; `unused_lines` are the others.
+    `reports` is what tools printed.
     """
 
     files: list[str] = field(default_factory=list)
@@ -647,6 +649,7 @@ class Evidence:
     named_offsets: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
     dialects: dict[str, list[str]] = field(default_factory=dict)
     agreements: set[frozenset[str]] = field(default_factory=set)
+    reports: ToolReports = field(default_factory=ToolReports)
 
     def replicas(self, topic: str, partition: int) -> list[PartitionLog]:
         """All differing copies of a partition, the one to judge first; empty when none was read."""

@@ -18,6 +18,7 @@ from zombieproof.traces.judging.folded import Examined, Folded, fold
 from zombieproof.traces.judging.gathering.clusters import report_of_several, several_clusters
 from zombieproof.traces.judging.gathering.coverage import judged, nothing_judged
 from zombieproof.traces.judging.gathering.gaps import earlier_logs, not_judged
+from zombieproof.traces.judging.gathering.statements import stated_by_tools
 from zombieproof.traces.judging.histories.group_history import read_groups
 from zombieproof.traces.judging.histories.spans import span_of_fault
 from zombieproof.traces.judging.histories.summaries import summaries
@@ -76,10 +77,7 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
             named(place): each.offsets(Isolation.READ_COMMITTED, folded.rules) for place, each in folded.seen.items()
         },
         lso={named(place): each.last_stable_offset for place, each in folded.seen.items()},
-        group_offsets={
-            group: {named(place): offset for place, offset in sorted(offsets.items())}
-            for group, offsets in read_groups(evidence.offset_commits, partitions).items()
-        },
+        group_offsets=_group_offsets(folded),
         narrowed=None
         if narrowing == EVERYTHING
         else Narrowed(
@@ -93,7 +91,20 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
         judged=judged(evidence, folded.histories),
         earlier_logs=earlier_logs(evidence, folded.histories, folded.outside),
         not_judged=nothing_judged(evidence) or _gaps(folded, narrowing),
+        stated=stated_by_tools(folded, narrowing),
     )
+
+
+def _group_offsets(folded: Folded) -> dict[str, dict[str, int]]:
+    """Committed offsets by group: of logs, and of tools where no log has the group."""
+    groups = read_groups(folded.evidence.offset_commits, folded.partitions)
+    found = {
+        group: {named(place): offset for place, offset in sorted(offsets.items())} for group, offsets in groups.items()
+    }
+    for (group, place), row in sorted(folded.evidence.reports.positions().items(), key=lambda each: str(each[0])):
+        if group is not None and group not in groups and row.offset is not None:
+            found.setdefault(group, {})[named(place)] = row.offset
+    return found
 
 
 def _gaps(folded: Folded, narrowing: Narrowing) -> list[NotJudged]:

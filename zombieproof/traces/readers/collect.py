@@ -53,6 +53,7 @@ from zombieproof.traces.readers.recognise import Kind, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
+from zombieproof.traces.readers.tool_tables import HEAD, holds_tool_output, read_tool_output
 from zombieproof.traces.readers.topic_lives import (
     add_calls,
     earlier_topics,
@@ -168,6 +169,7 @@ class _Collector:
             Kind.DUMP: self._dump,
             Kind.CONSOLE: self._console_text,
             Kind.CALLS: self._calls,
+            Kind.TOOL_OUTPUT: self._tool_output,
             Kind.TEXT_LOG: self._text_log,
             Kind.DISK_IDENTITY: self._disk,
             Kind.TOPIC_IDENTITY: self._topic,
@@ -410,8 +412,20 @@ class _Collector:
             if not self._narrowing.leaves_out(place_of(segment).topic):
                 self._take_index(Source.DUMP, segment, file, entries)
 
+        self._tool_output_beside(data[:HEAD], file)
+
+    def _tool_output(self, data: memoryview, file: str) -> None:
+        self.evidence.reports.add(read_tool_output(data, file))
+
+    def _tool_output_beside(self, data: memoryview, file: str) -> bool:
+        """Read the output of tools in a file of another kind: people paste what several tools print into one."""
+        if is_there := holds_tool_output(data):
+            self._tool_output(data, file)
+        return is_there
+
     def _console_text(self, data: memoryview, file: str) -> None:
-        records, damage = read_console(data, file)
+        records, damage = read_console(data, file, self.evidence.reports)
+        self._tool_output_beside(data, file)
         self.evidence.dialects.setdefault(dialect_of_console(data), []).append(file)
         self._console += records
         self.evidence.damage += damage
@@ -435,7 +449,8 @@ class _Collector:
         self.evidence.coordinator_lines += transitions
         self.evidence.client_lines += client_lines
         self.evidence.damage += torn + cut
-        if not (log.used or log.hosted or transitions or client_lines or torn or cut):
+        has_tables = self._tool_output_beside(data, file)
+        if not (log.used or log.hosted or transitions or client_lines or torn or cut or has_tables):
             self._not_understood(file)
 
     def _not_understood(self, file: str) -> None:

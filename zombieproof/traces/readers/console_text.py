@@ -1,38 +1,74 @@
-"""What a console consumer with a formatter prints of ``__transaction_state`` (reference §9.4).
+"""Output of a console consumer with a formatter for Kafka's internal topics (reference §9.4).
 
-Since Kafka 3.9: JSON objects one behind the other, without a line feed between them; before: one line of Scala text a
-record. Neither shows offset, partition or timestamp. Log lines of the tool itself may stand in between.
+Since Kafka 3.9: JSON objects one after the other, without a line feed between them; before: one line of Scala text a
+record. Neither shows offset, partition or timestamp. Log lines of the tool itself may be in between. People
+paste such lines after comment signs, blanks or ``CreateTime:…``, and with remarks after them, and vendors print the
+fields in another order. So a line is read from its ``::`` on: the fields repeat the id before it.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
 
 from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Damage, TransactionLogValue, TransactionStateRecord, Unit
-from zombieproof.traces.readers import internal_text
-from zombieproof.traces.readers.scala_text import fields_of, producer_id_on
+from zombieproof.traces.readers import console_offsets, internal_text
+from zombieproof.traces.readers.console_offsets import NO_OFFSETS
+from zombieproof.traces.readers.scala_text import ScalaFields, fields_of
+from zombieproof.traces.tool_reports import ToolReports
 
 DECODER = json.JSONDecoder()
 OBJECT = re.compile(r'\{\s*"key"\s*:')
-OLD_LINE = re.compile(r"(?P<id>.*)::(?:NULL|TransactionMetadata\(transactionalId=(?P=id), (?P<fields>.*)\))")
-OLD_START = re.compile(r".*::TransactionMetadata\(transactionalId=")
+OF_A_GROUP = re.compile(
+    r'\{\s*"key"\s*:\s*\{\s*"(?:version|type)"\s*:\s*"?\d+"?\s*,\s*"data"\s*:\s*\{\s*"group(?:Id)?"\s*:'
+)
+VALUE = "::TransactionMetadata("
+FIELDS = (
+    "transactionalId=|producerId|producerEpoch=|txnTimeoutMs=|state=|pendingState=|topicPartitions=|partitions=|txn"
+)
+RECORD = re.compile(rf"::TransactionMetadata\((?:{FIELDS})")
+CUT = re.compile(r"::T[A-Za-z]*\(?[A-Za-z]*$")
+MOST_WRAPS = 3
+TOMBSTONE = re.compile(r"(?P<id>.*\S)::NULL(?:\s*|\s+(?://|#|--|<-|\().*)")
+BEFORE = re.compile(
+    r"\s*(?:(?://+|#+|\*|--)\s+)?(?:(?:CreateTime|LogAppendTime|Partition|Offset):\d+\t|NoTimestamp\t)*"
+)
+INSIDE_A_NAME = re.compile(r"[\w.-]$")
+WITHOUT_EQUALS = re.compile(
+    r"(?<![\w=])(producerId|producerEpoch|txnTimeoutMs|txnStartTimestamp|txnLastUpdateTimestamp)(?=-?\d)"
+)
+
+Item = TypeVar("Item")
 
 Found = tuple[str, TransactionLogValue | None]
 
 
 def looks_like_console(text: str) -> bool:
     """Whether a piece of text from the beginning of a file comes from such a consumer."""
-    found = OBJECT.search(text)
-    return bool(found and '"transactionalId"' in text) or any(map(OLD_LINE.fullmatch, text.split("\n")))
+    if OBJECT.search(text) and ('"transactionalId"' in text or OF_A_GROUP.search(text)):
+        return True
+    return any(_is_record(line) or line.endswith("::NULL") for line in text.split("\n") if "::" in line)
 
 
-def read_console(data: memoryview, file: str) -> tuple[list[TransactionStateRecord], list[Damage]]:
-    """All records in the order printed, and what could not be read: bytes for JSON, lines for the older text."""
+def _is_record(line: str) -> bool:
+    return RECORD.search(line) is not None or console_offsets.is_of_offsets(line)
+
+
+def read_console(
+    data: memoryview, file: str, reports: ToolReports | None = None
+) -> tuple[list[TransactionStateRecord], list[Damage]]:
+    """Read all records of transactions in order, and the damage: positions are bytes for JSON, lines for older text.
+
+    Positions of groups are added to `reports`, and the number of all other records.
+    """
     text = bytes(data).decode(errors="replace")
     damage: list[Damage] = []
-    found = _objects(text, file, damage) if OBJECT.search(text) else _lines(text, file, damage)
+    reports = ToolReports() if reports is None else reports
+    found = list(_objects(text, file, damage, reports)) if OBJECT.search(text) else []
+    found += _lines(text, file, damage, reports)
     records = [
         TransactionStateRecord(transactional_id, NONE, NONE, NONE, value, file, order)
         for order, (transactional_id, value) in enumerate(found)
@@ -40,17 +76,23 @@ def read_console(data: memoryview, file: str) -> tuple[list[TransactionStateReco
     return records, damage
 
 
-def _objects(text: str, file: str, damage: list[Damage]) -> Iterator[Found]:
-    end, broken = 0, False
+def _objects(text: str, file: str, damage: list[Damage], reports: ToolReports) -> Iterator[Found]:
+    end, broken, line, counted_to = 0, False, 1, 0
     while begin := OBJECT.search(text, end):
         at = begin.start()
+        line, counted_to = line + text.count("\n", counted_to, at), at
         if not broken:
             _check_between(text, end, at, file, damage)
         try:
             document, end = DECODER.raw_decode(text, at)
             broken = False
-            if found := _record(internal_text.mapping(document, "the record")):
+            record = internal_text.mapping(document, "the record")
+            if found := _record(record):
                 yield found
+            elif row := console_offsets.row_of(record, file, line):
+                reports.take(row)
+            else:
+                reports.rows[NO_OFFSETS] += 1
         except (ValueError, RecursionError) as fault:
             end, broken = max(end, begin.end()), True
             damage.append(_unreadable(text, at, file, str(fault)))
@@ -63,14 +105,16 @@ def _objects(text: str, file: str, damage: list[Damage]) -> Iterator[Found]:
 
 def _check_between(text: str, start: int, end: int, file: str, damage: list[Damage]) -> None:
     """What stands between two records is a message of the tool, or what is left of a record."""
-    mark = text.find('"transactionalId"', start, end)
+    marks = [text.find(mark, start, end) for mark in ('"transactionalId"', '"commitTimestamp"')]
+    mark = max(marks)
     if mark != -1:
         damage.append(_unreadable(text, mark, file, "its beginning is missing"))
 
 
 def _unreadable(text: str, at: int, file: str, fault: str) -> Damage:
     position = len(text[:at].encode())
-    return Damage(file, position, f"a record of the transaction log cannot be read: {fault}")
+    topic = "offsets" if OF_A_GROUP.match(text, at) else "transaction"
+    return Damage(file, position, f"a record of the {topic} log cannot be read: {fault}")
 
 
 def _record(document: internal_text.Json) -> Found | None:
@@ -82,7 +126,10 @@ def _record(document: internal_text.Json) -> Found | None:
     data = head.get("data")
     if str(head.get("type", head.get("version"))) != "0" or data == "unknown":
         return None
-    transactional_id = internal_text.text(internal_text.mapping(data, "data"), "transactionalId")
+    fields = internal_text.mapping(data, "data")
+    if "group" in fields and "transactionalId" not in fields:
+        return None
+    transactional_id = internal_text.text(fields, "transactionalId")
     if value is None:
         return transactional_id, None
     body = internal_text.mapping(value, "value")
@@ -91,21 +138,106 @@ def _record(document: internal_text.Json) -> Found | None:
     return transactional_id, internal_text.transaction_value(body)
 
 
-def _lines(text: str, file: str, damage: list[Damage]) -> Iterator[Found]:
-    for number, line in enumerate(text.split("\n"), 1):
-        found = OLD_LINE.fullmatch(line)
+# ---- one line a record
+
+
+def _lines(text: str, file: str, damage: list[Damage], reports: ToolReports) -> Iterator[Found]:
+    lines = [line.rstrip("\r") for line in text.split("\n")] if "::" in text else []
+    has_groups = any("::GroupMetadata(" in line for line in lines) and not RECORD.search(text)
+    for number, line in enumerate(lines, 1):
+        if "::" not in line or OBJECT.search(line):
+            continue
+        topic = "transaction"
         try:
-            if found:
-                yield found["id"], None if found["fields"] is None else _old_value(found["fields"])
-            elif OLD_START.match(line):
+            if RECORD.search(line):
+                yield _unwrapped(lines, number, _whole_transaction)
+            elif console_offsets.is_of_offsets(line):
+                topic = "offsets"
+                row = _unwrapped(lines, number, partial(console_offsets.row_in, file=file, number=number))
+                if row is None:
+                    reports.rows[NO_OFFSETS] += 1
+                else:
+                    reports.take(row)
+            elif found := TOMBSTONE.fullmatch(line):
+                if has_groups:
+                    reports.rows[NO_OFFSETS] += 1
+                else:
+                    yield _without_noise(found["id"]), None
+            elif number == len(lines) and CUT.search(line):
                 raise Undecodable("the line is cut")
         except Undecodable as fault:
-            message = f"a record of the transaction log cannot be read: {fault}"
+            message = f"a record of the {topic} log cannot be read: {fault}"
             damage.append(Damage(file, number, message, Unit.LINE))
 
 
-def _old_value(text: str) -> TransactionLogValue:
-    fields = fields_of(producer_id_on(text))
+def _unwrapped(lines: Sequence[str], number: int, read: Callable[[str], Item]) -> Item:
+    """Read a line, joined with up to three lines after it if a terminal or an editor wrapped it.
+
+    Raises:
+        Undecodable: it cannot be read so either.
+    """
+    whole = lines[number - 1]
+    try:
+        return read(whole)
+    except Undecodable as fault:
+        first = fault
+    for behind in lines[number : number + MOST_WRAPS]:
+        if "::" in behind or not behind.strip():
+            break
+        whole += (" " if whole.endswith(",") else "") + behind.lstrip()
+        try:
+            return read(whole)
+        except Undecodable:
+            continue
+    raise first
+
+
+def _without_noise(text: str) -> str:
+    """Return an id without comment signs and printed properties before it."""
+    found = BEFORE.match(text)
+    return (text[found.end() :] if found else text) or text
+
+
+def _whole_transaction(line: str) -> Found:
+    at = line.index(VALUE)
+    while True:
+        before, inside = line[:at], line[at + len(VALUE) :]
+        name = _repeated(before, inside)
+        if name is not None:
+            break
+        at = line.find(VALUE, at + 1)
+        if at == -1:
+            raise Undecodable("the line is cut, or the fields do not repeat the id before them")
+    field = f"transactionalId={name}"
+    start = inside.index(field)
+    if start == 0:
+        return name, _old_value(_fields(inside[len(field) :].removeprefix(", ")))
+    return name, _old_value(_fields(inside[:start] + inside[start + len(field) :].removeprefix(", ")))
+
+
+def _repeated(before: str, inside: str) -> str | None:
+    """Return the longest end of the text before the ``::`` that the fields repeat as the transactional id."""
+    found = ""
+    for start in re.finditer("transactionalId=", inside):
+        for end in re.finditer("[,)]", inside[start.end() :]):
+            name = inside[start.end() : start.end() + end.start()]
+            is_end = before.endswith(name) and not INSIDE_A_NAME.search(before[: len(before) - len(name)])
+            found = name if is_end and len(name) > len(found) else found
+    return found or None
+
+
+def _fields(inside: str) -> ScalaFields:
+    """Return the fields up to the bracket that closes the record; a remark may follow it."""
+    depth = 0
+    for at, character in enumerate(inside):
+        depth += (character in "([") - (character in ")]")
+        if depth < 0:
+            return fields_of(WITHOUT_EQUALS.sub(r"\1=", inside[:at].removesuffix(", ")))
+    raise Undecodable("the line is cut")
+
+
+def _old_value(fields: ScalaFields) -> TransactionLogValue:
+    partitions = "topicPartitions" if "topicPartitions" in fields else "partitions"
     return TransactionLogValue(
         producer_id=fields.number("producerId"),
         previous_producer_id=None,
@@ -113,7 +245,7 @@ def _old_value(text: str) -> TransactionLogValue:
         producer_epoch=fields.number("producerEpoch"),
         timeout_ms=fields.number("txnTimeoutMs"),
         state=internal_text.state_named(fields.text("state")),
-        partitions=internal_text.partitions_in(fields.text("topicPartitions")),
+        partitions=internal_text.partitions_in(fields.text(partitions)),
         last_update_ms=fields.number("txnLastUpdateTimestamp"),
         start_ms=fields.number("txnStartTimestamp"),
         client_transaction_version=None,

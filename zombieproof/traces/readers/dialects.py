@@ -14,6 +14,7 @@ _UPPER_CODEC = re.compile(rb"^baseOffset: .* compresscodec: [A-Z]+ ", re.MULTILI
 _NO_HORIZON = re.compile(rb"^baseOffset: (?!.* deleteHorizonMs: )", re.MULTILINE)
 _SHORT_START = re.compile(rb"^Starting offset: ", re.MULTILINE)
 _LONG_START = re.compile(rb"^Log starting offset: ", re.MULTILINE)
+_OLD_CONSOLE = re.compile(rb"::(?:TransactionMetadata\(|OffsetAndMetadata\(|GroupMetadata\(|\[)")
 _STATE_NAME = re.compile(rb'"transactionStatus":\s*"[A-Za-z]')
 
 _LOGS = (
@@ -48,7 +49,7 @@ def dialects_of_dump(data: memoryview) -> Iterator[str]:
 def dialect_of_console(data: memoryview) -> str:
     """What printed the records of a console consumer."""
     head = bytes(data[:HEAD])
-    release = "up to 3.8" if b"::TransactionMetadata(" in head else "3.9 or later"
+    release = "up to 3.8" if _OLD_CONSOLE.search(head) else "3.9 or later"
     return f"text of the console consumer, {release}"
 
 
@@ -75,4 +76,5 @@ def dialects_of(evidence: Evidence) -> list[str]:
         record.value.client_transaction_version is not None for record in evidence.transaction_states if record.value
     }
     found |= {f"__transaction_state values of version {int(newer)}" for newer in values if evidence.logs}
+    found |= {f"{tool}: {count} row{'s' if count != 1 else ''}" for tool, count in evidence.reports.rows.items()}
     return sorted(found)

@@ -251,7 +251,7 @@ def snapshot_entry_of(line: str) -> ProducerSnapshotEntry:
         producer_epoch=number(found, "producerEpoch:"),
         coordinator_epoch=number(found, "coordinatorEpoch:"),
         current_txn_first_offset=optional(found["currentTxnFirstOffset:"]),
-        last_timestamp_ms=number(found, "lastTimestamp:", NONE),
+        last_timestamp_ms=number(found, "lastTimestamp:", number(found, "timestamp:", NONE)),
         last_sequence=number(found, "lastSequence:") if has_batch else NONE,
         last_offset=number(found, "lastOffset:", NONE),
         offset_delta=number(found, "offsetDelta:") if has_batch else 0,

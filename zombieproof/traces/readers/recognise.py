@@ -9,6 +9,7 @@ from zombieproof.traces.readers.client_calls import looks_like_calls
 from zombieproof.traces.readers.console_text import looks_like_console
 from zombieproof.traces.readers.dump_text import looks_like_dump
 from zombieproof.traces.readers.files import SEGMENT_NAME, TOPIC_PARTITION, plain_name
+from zombieproof.traces.readers.tool_tables import holds_tool_output
 
 HEAD = 1 << 16
 HEAD_LINES = 400
@@ -42,6 +43,7 @@ class Kind(Enum):
     DUMP = auto()
     CONSOLE = auto()
     CALLS = auto()
+    TOOL_OUTPUT = auto()
     TEXT_LOG = auto()
     DISK_IDENTITY = auto()
     TOPIC_IDENTITY = auto()
@@ -114,4 +116,4 @@ def by_content(data: memoryview) -> Kind | str:
         return "it is neither text nor a segment"
     if LOG_MARK.search(data):
         return Kind.TEXT_LOG
-    return "nothing in it is evidence of transactions"
+    return Kind.TOOL_OUTPUT if holds_tool_output(data) else "nothing in it is evidence of transactions"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from zombieproof.formats.faults import Undecodable
 
 FIELD = re.compile(r"(?P<name>[A-Za-z]\w*)=(?P<value>(?:[^,()\[\]]|\([^()]*\)|\[[^\[\]]*\])*)(?:, |$)")
-PRODUCER_ID = re.compile(r"(?<!\w)producerId=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +54,3 @@ def fields_of(text: str) -> ScalaFields:
         values[found["name"]] = found["value"]
         at = found.end()
     return ScalaFields(values)
-
-
-def producer_id_on(text: str) -> str:
-    """From the last ``producerId=`` on: what stands before may be a transactional id that looks like fields.
-
-    Raises:
-        Undecodable: there is no producer id.
-    """
-    found = list(PRODUCER_ID.finditer(text))
-    if not found:
-        raise Undecodable("producerId is missing")
-    return text[found[-1].start() :]

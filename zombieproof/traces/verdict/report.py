@@ -189,6 +189,47 @@ class NotJudged(_Data):
     accepted: bool = False
 
 
+class StatedPosition(_Data):
+    """The position of a group as a tool reports it; `group` None: the source does not name it.
+
+    `is_record`: a console consumer printed the record of the commit, whose transaction may be open or aborted.
+    """
+
+    group: str | None
+    partition: str
+    offset: int
+    end_offset: int | None
+    lag: int | None
+    committed_ms: int | None
+    is_record: bool
+    told_by: str
+
+
+class StatedEnd(_Data):
+    """An offset that a tool reports of a partition: its end, or its last stable offset."""
+
+    partition: str
+    offset: int
+    told_by: str
+
+
+class StatedByTools(_Data):
+    """Output of Kafka's tools, and snapshots of partitions without a log.
+
+    `snapshots` are sentences, one for each. `unfinished` counts their open transactions.
+    `agreed` counts states and offsets that a log has as well, `compared` are sentences on those that differ; they are
+    no findings. `notes` say what was not used.
+    """
+
+    positions: list[StatedPosition] = []
+    ends: list[StatedEnd] = []
+    snapshots: list[str] = []
+    unfinished: int = 0
+    agreed: int = 0
+    compared: list[str] = []
+    notes: list[str] = []
+
+
 class Report(_Data):
     """The answer of `replay`.
 
@@ -196,7 +237,8 @@ class Report(_Data):
     `committed` holds the offsets that a read_committed consumer gets and `lso` the last stable offset, by
     "topic-partition" (all partitions but those of ``__transaction_state``). `group_offsets` holds the committed
     offset by group and "topic-partition". `narrowed` is None when everything was asked for. `earlier_logs` counts what
-    belongs to topics that were deleted.
+    belongs to topics that were deleted. `stated` is what tools report, None without their output; positions of groups
+    that no log has are in `group_offsets` too.
     """
 
     verdict: Judgement
@@ -210,6 +252,7 @@ class Report(_Data):
     judged: Judged = Judged()
     not_judged: list[NotJudged] = []
     earlier_logs: list[EarlierLog] = []
+    stated: StatedByTools | None = None
 
     @property
     def is_in_full(self) -> bool:

@@ -85,8 +85,62 @@ class OpenTransaction:
 
 
 @dataclass(slots=True)
+class StatedOpen:
+    """A transaction that is open on a partition according to tools or a snapshot, and that no log has.
+
+    `partition` is None where nothing names it. None elsewhere: the sources do not tell. `told_by` names them; the first
+    one is what the other fields follow. `duration_min` is the tool's own, `age_ms` is the time from the last write
+    to the newest time of the evidence. `checks` are commands to run before one of `commands`, each with what it has to
+    show.
+    """
+
+    topic: str
+    partition: int | None
+    first_offset: int
+    producer_id: int
+    producer_epoch: int | None
+    coordinator_epoch: int | None
+    last_written_ms: int | None
+    age_ms: int | None
+    duration_min: int | None
+    as_of_offset: int | None
+    told_by: list[str]
+    transactional_id: str | None
+    state: str | None
+    due_ms: int | None
+    ended_by: EndedBy
+    log_says: str
+    waiting_groups: list[str]
+    checks: list[tuple[str, str]]
+    commands: list[str]
+
+
+@dataclass(slots=True)
+class StatedTransaction:
+    """An unfinished transaction of a coordinator, according to a tool; `log_says` compares it with its log."""
+
+    transactional_id: str | None
+    producer_id: int
+    producer_epoch: int | None
+    state: str
+    coordinator_id: int | None
+    start_ms: int | None
+    duration_ms: int | None
+    timeout_ms: int | None
+    due_ms: int | None
+    partitions: list[str] | None
+    told_by: str
+    log_says: str
+
+
+@dataclass(slots=True)
 class Open:
-    """All that is open as of the newest record of the evidence, `as_of_ms`."""
+    """All that is open as of the newest record of the evidence, `as_of_ms`.
+
+    `stated` and `stated_transactions` are open according to tools and snapshots, not to a log. `sources` names
+    what they were taken from, also where nothing is open. `unread` names lines of tools, and
+    places of damaged snapshots, that were not used: they may hold more.
+    """
 
     verdict: Judgement
     as_of_ms: int | None
@@ -94,3 +148,7 @@ class Open:
     transactions: list[OpenTransaction]
     narrowed: Narrowed | None = None
     not_judged: list[NotJudged] = field(default_factory=list)
+    stated: list[StatedOpen] = field(default_factory=list)
+    stated_transactions: list[StatedTransaction] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)

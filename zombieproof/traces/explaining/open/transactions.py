@@ -12,8 +12,10 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import Evidence, PartitionLog, TransactionLogValue, TransactionStateRecord
 from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
+from zombieproof.traces.explaining.open.stated import what_is_stated
 from zombieproof.traces.judging.across.matching import listed_by_partition, match
 from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.judging.gathering.statements import newest_ms
 from zombieproof.traces.judging.histories.coordinator_facts import facts_of
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
 from zombieproof.traces.judging.histories.partition_history import PartitionHistory
@@ -38,15 +40,20 @@ def what_is_open(examined: Examined, narrowing: Narrowing = EVERYTHING) -> Open:
         _held(examined, place, coordinators, as_of) for place, seen in examined.seen.items() if seen.open_transactions
     )
     begun = coordinators.open_transactions(as_of)
+    stated = what_is_stated(examined, narrowing)
     return Open(
         verdict=examined.report.verdict,
-        as_of_ms=as_of,
+        as_of_ms=newest_ms(examined.evidence) if as_of is None else as_of,
         partitions=[each for each in held if _began_inside(narrowing, (txn.since_ms for txn in each.transactions))],
         transactions=[
             each for each in begun if _began_inside(narrowing, [each.since_ms]) and not _is_elsewhere(each, narrowing)
         ],
         narrowed=examined.report.narrowed,
         not_judged=examined.report.not_judged,
+        stated=stated.on_partitions,
+        stated_transactions=stated.transactions,
+        sources=stated.sources,
+        unread=stated.unread,
     )
 
 

@@ -20,6 +20,8 @@ from zombieproof.traces.verdict.report import (
     named,
 )
 
+SHOWN_PLACES = 4
+
 
 def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
     """What there was to judge."""
@@ -75,10 +77,22 @@ def nothing_judged(evidence: Evidence) -> list[NotJudged]:
             name="everything",
             gap=Gap.EVERYTHING,
             why=f"{had}: no record of a partition or of {TRANSACTION_STATE} can be read",
-            fetch="the directories of the partitions, or the text that kafka-dump-log prints of them, and those of "
-            f"{TRANSACTION_STATE}",
+            fetch=f"the directories of {_places_named(evidence)}, or the text that kafka-dump-log prints of them, and "
+            f"those of {TRANSACTION_STATE}",
         )
     ]
+
+
+def _places_named(evidence: Evidence) -> str:
+    """The partitions of which tools or snapshots say that something is open."""
+    places = [row.place for row in evidence.reports.producers if row.place and row.first_offset is not None]
+    places += [each for row in evidence.reports.transactions for each in sorted(row.partitions or ())]
+    for snapshot in evidence.snapshots:
+        if snapshot.topic and any(entry.current_txn_first_offset is not None for entry in snapshot.entries):
+            places.append((snapshot.topic, snapshot.partition))
+    names = list(dict.fromkeys(map(named, places)))
+    more = f" and {len(names) - SHOWN_PLACES} more" if len(names) > SHOWN_PLACES else ""
+    return f"{', '.join(names[:SHOWN_PLACES])}{more}" if names else "the partitions"
 
 
 def _without_logs(evidence: Evidence) -> dict[str, object]:
@@ -87,6 +101,8 @@ def _without_logs(evidence: Evidence) -> dict[str, object]:
         "a broker's log": evidence.coordinator_lines or evidence.broker_lines or evidence.hosted,
         "a producer snapshot": evidence.snapshots,
         "an index of aborted transactions": evidence.aborted_transactions,
+        "output of Kafka's tools about transactions": evidence.reports.producers or evidence.reports.transactions,
+        "output of Kafka's tools about positions": evidence.reports.groups or evidence.reports.ends,
     }
 
 

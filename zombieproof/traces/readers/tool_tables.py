@@ -1,0 +1,341 @@
+"""Text that Kafka's command-line tools print: tables of transactions, producers and groups, and offsets of partitions.
+
+Rows are read by the header above them. The command line above a table names the partition of ``describe-producers``,
+and the group in old releases. Rows that a terminal wrapped are joined. Every other line in a table is counted.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from zombieproof.formats.faults import Undecodable
+from zombieproof.traces.readers import admin_text
+from zombieproof.traces.readers.files import TOPIC_PARTITION, place_of, plain_name
+from zombieproof.traces.readers.tool_columns import (
+    CONSUMER_GROUPS,
+    DESCRIBE,
+    DESCRIBE_PRODUCERS,
+    FIND_HANGING,
+    GET_OFFSETS,
+    LIST,
+    TABLES,
+    TRANSACTIONS,
+    Cell,
+    Context,
+    Table,
+    Value,
+    value_of,
+)
+from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
+
+HEAD = 1 << 16
+
+COMMAND = re.compile(
+    r"(?:^|[\s/$])(?P<tool>kafka-transactions|kafka-consumer-groups|kafka-get-offsets|kafka-run-class)(?:\.sh|\.bat)?\s"
+    r"(?P<words>.*)"
+)
+OPTION = re.compile(r"--(?P<name>[a-z-]+)[ =]+(?P<value>[^\s-]\S*)")
+OFFSET_LINE = re.compile(
+    r"(?P<topic>[a-zA-Z0-9._-]{1,249}):(?P<partition>\d{1,10}):(?P<offset>-?\d{1,19})?(?:,\d{1,19})*", re.ASCII
+)
+TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}:\d{2}", re.ASCII)
+WITHOUT_HEADER = {
+    "find-hanging": FIND_HANGING,
+    "describe-producers": DESCRIBE_PRODUCERS,
+    "list": LIST,
+    "describe": DESCRIBE,
+}
+MARKS = (
+    *("\nProducerId", "\tProducerId", " ProducerId", "|ProducerId", "kafka-transactions", "kafka-get-offsets"),
+    *("CURRENT-OFFSET", "NEW-OFFSET", "#PARTITIONS", "#MEMBERS"),
+    *(
+        "TransactionListing(",
+        "TransactionDescription(",
+        "ProducerState(",
+        "OffsetAndMetadata{",
+        "ListOffsetsResultInfo(",
+    ),
+)
+"""Every header and every record of the Admin client contains one of these, from the second line on."""
+OF_A_DUMP = re.compile(r"(?:\| )?(?:offset|baseOffset|key|payload): ")
+WORDS_OF_THE_TOOL = re.compile(r"^(?:(?:kafka|transactions|describe|producers)[-_.]+)+")
+"""What people put before the partition in the name of a file with a table of producers."""
+REMARK = re.compile(r"(?:\s|//|#(?!PARTITIONS)|>)*")
+
+
+def looks_like_tool_output(text: str) -> bool:
+    """Return whether text from the beginning of a file contains output of one of the tools."""
+    lines = [line for line in text.removeprefix("\ufeff").split("\n") if not OF_A_DUMP.match(line)]
+    if any(mark in f"\n{text}" for mark in MARKS) and (
+        any(_header(line) or admin_text.is_printed_in(line) for line in lines)
+        or any(_header(f"{first} {second}") for first, second in pairwise(lines) if first.strip() and second.strip())
+    ):
+        return True
+    command = ""
+    for line in lines:
+        found = COMMAND.search(line)
+        command = _subcommand(found) if found else command
+        if not found and _without_header(_bare(line), command):
+            return True
+    return _are_offsets(lines)
+
+
+def _subcommand(found: re.Match[str]) -> str:
+    return next((word for word in found["words"].split() if word in WITHOUT_HEADER), found["tool"])
+
+
+def holds_tool_output(data: memoryview) -> bool:
+    """Return whether a file contains output of one of the tools."""
+    if looks_like_tool_output(bytes(data[:HEAD]).decode(errors="replace")):
+        return True
+    if len(data) <= HEAD:
+        return False
+    whole = bytes(data)
+    is_likely = any(mark.encode() in whole for mark in MARKS)
+    return is_likely and looks_like_tool_output(whole.decode(errors="replace"))
+
+
+def read_tool_output(data: memoryview, file: str) -> ToolReports:
+    """Read the rows of all tables of a file; the notes count the lines that were not used."""
+    text = bytes(data).decode(errors="replace").removeprefix("\ufeff")
+    reader = _Reader(file, _are_offsets(text.split("\n")[:400]))
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        reader.is_at_open_end = number == len(lines)
+        reader.read(line.rstrip("\r"), number)
+    return reader.finish()
+
+
+def _header(line: str) -> Table | None:
+    words = _bare(line).split()
+    if len(words) < 2 or not all(word[0].isupper() or word[0] in "#(" for word in words):
+        return None
+    return next((table for table in TABLES if table.is_header(words)), None)
+
+
+def _bare(line: str) -> str:
+    """Return a line without leading comment signs, and without the bars of a Markdown table."""
+    line = line[REMARK.match(line).end() :] if not line[:1].isalnum() else line  # type: ignore[union-attr]  # matches all
+    stripped = line.strip()
+    if stripped.startswith("|") and stripped.endswith("|") and len(stripped) > 1:
+        return "\t".join(cell.strip() for cell in stripped[1:-1].split("|")) + "\t"
+    return line
+
+
+def _are_offsets(lines: Sequence[str]) -> bool:
+    """Return whether text is output of GetOffsetShell: it has no other line, unless it shows the command."""
+    found = [bool(OFFSET_LINE.fullmatch(line.strip())) for line in lines if line.strip()]
+    if not any(found):
+        return False
+    named = any("kafka-get-offsets" in line or "GetOffsetShell" in line for line in lines)
+    times = any(TIME_OF_DAY.fullmatch(line.strip()) for line in lines)
+    return named or (all(found) and not times)
+
+
+def _without_header(line: str, command: str) -> Table | None:
+    """Return the table of a row without a header: the tool has padded it, or its command line is above."""
+    named = WITHOUT_HEADER.get(command)
+    if named is None and "\t" not in line:
+        return None
+    for table in (named,) if named else WITHOUT_HEADER.values():
+        names = list(table.columns)
+        if len(line.split("\t")) == len(names) + 1 or named:
+            try:
+                _values(table, names, _cells(table, names, line))
+            except Undecodable:
+                continue
+            return table
+    return None
+
+
+def _cells(table: Table, names: Sequence[str], line: str) -> list[str]:
+    """Split a row into as many cells as the header has, if that is possible."""
+    if "\t" in line:
+        cells = [cell.strip() for cell in line.split("\t")]
+        if len(cells) == len(names) + 1 and not cells[-1]:
+            cells.pop()
+        if len(cells) == len(names):
+            return cells
+    cells = line.split()
+    if len(cells) == len(names):
+        return cells
+    if len(cells) == len(names) - 1 and table.columns[names[-1]] is Cell.PLACES:
+        return [*cells, ""]
+    text = [at for at, name in enumerate(names) if table.columns[name] is Cell.TEXT and name != "TOPIC"]
+    if table.has_tabs and len(text) == 1 and len(cells) > len(names):
+        at, behind = text[0], len(names) - 1 - text[0]
+        end = len(cells) - behind
+        return [*cells[:at], " ".join(cells[at:end]), *cells[end:]]
+    return cells
+
+
+def _values(table: Table, names: Sequence[str], cells: Sequence[str]) -> dict[str, Value]:
+    if len(cells) != len(names):
+        raise Undecodable("it has too few or too many cells")
+    return {name: value_of(table.columns[name], cell) for name, cell in zip(names, cells, strict=True)}
+
+
+@dataclass(slots=True)
+class _Reader:
+    file: str
+    has_offsets: bool
+    reports: ToolReports = field(default_factory=ToolReports)
+    skipped: Counter[str] = field(default_factory=Counter)
+    headless: set[str] = field(default_factory=set)
+    table: Table | None = None
+    names: list[str] = field(default_factory=list)
+    ends_in_tab: bool = False
+    is_beside_rows: bool = False
+    is_fresh: bool = False
+    is_at_open_end: bool = False
+    command: str = ""
+    context: Context = field(default_factory=Context)
+    half: tuple[str, int] | None = None
+    unfinished_command: str = ""
+
+    def __post_init__(self) -> None:
+        place = place_of(self.file)
+        named = TOPIC_PARTITION.fullmatch(WORDS_OF_THE_TOOL.sub("", plain_name(self.file).split(".txt")[0]))
+        if place.is_known:
+            self.context = Context({}, (place.topic, place.partition))
+        elif named:
+            self.context = Context({}, (named["topic"], int(named["partition"])))
+
+    def read(self, line: str, number: int) -> None:
+        """Read one line."""
+        if OF_A_DUMP.match(line) or self._is_command(line) or self._is_header(line):
+            return
+        if not line.strip():
+            self._drop_half()
+            self.is_beside_rows = self.is_fresh = False
+        elif not (self._is_row(line, number) or self._is_printed_object(line, number) or self._is_offset(line, number)):
+            self._keep_half(line, number)
+
+    def _keep_half(self, line: str, number: int) -> None:
+        """Keep a line that the next may complete: terminals wrap long lines."""
+        if self.half is not None and self.table is not None:
+            joined = f"{self.half[0]} {line}"
+            if len(joined.split()) < len(self.names):
+                self.half = (joined, self.half[1])
+                return
+        self._drop_half()
+        self.half = (line, number)
+
+    def _is_command(self, line: str) -> bool:
+        whole = f"{self.unfinished_command} {line}".strip() if self.unfinished_command else line
+        found = COMMAND.search(whole)
+        self.unfinished_command = ""
+        if found is None or _header(line):
+            return False
+        self._drop_half()
+        if whole.rstrip().endswith("\\"):
+            self.unfinished_command = whole.rstrip()[:-1].rstrip()
+        self.command = _subcommand(found)
+        options = {option["name"]: option["value"].strip("'\"") for option in OPTION.finditer(whole)}
+        self.context = Context(options, self.context.place)
+        self.table, self.is_beside_rows = None, False
+        return True
+
+    def _is_header(self, line: str) -> bool:
+        words = _bare(line).split()
+        if self.is_fresh and self.table is not None and set(words) <= set(self.table.columns) - set(self.names):
+            self.names += words
+            self.ends_in_tab = line.endswith("\t")
+            return True
+        joined = line if self.half is None else f"{self.half[0]} {line}"
+        for text in dict.fromkeys((line, joined)):
+            found = _header(text)
+            if found is not None:
+                if text is line:
+                    self._drop_half()
+                self.table, self.names, self.half = found, _bare(text).split(), None
+                self.ends_in_tab = text.endswith("\t")
+                self.is_beside_rows = self.is_fresh = True
+                self.reports.rows[found.tool] += 0
+                return True
+        return False
+
+    def _is_row(self, line: str, number: int) -> bool:
+        bare = _bare(line)
+        self.is_fresh = False
+        if self.table is None:
+            found = _without_header(bare, self.command)
+            if found is None:
+                return False
+            self.table, self.names, self.ends_in_tab = found, list(found.columns), bare.endswith("\t")
+            self.headless.add(found.tool)
+        # Editors trim the last tab of a row; a paste that was cut has no line feed after it.
+        if self.ends_in_tab and self.is_at_open_end and 0 < bare.count("\t") < len(self.names):
+            self._drop_half()
+            self.skipped[f"{self.table.tool} (the row is cut)"] += 1
+            return True
+        if self._take(self.table, _cells(self.table, self.names, bare), number):
+            self._drop_half()
+            self.is_beside_rows = True
+            return True
+        if self.half is not None and self._take(self.table, f"{self.half[0]} {bare}".split(), self.half[1]):
+            self.half = None
+            return True
+        return False
+
+    def _take(self, table: Table, cells: Sequence[str], number: int) -> bool:
+        if all(table.columns[name] is Cell.WORD for name in self.names):
+            self.reports.rows[table.tool] += self.is_beside_rows
+            return self.is_beside_rows
+        try:
+            row = table.row(_values(table, self.names, cells), self.context, Told(table.tool, self.file, number))
+        except Undecodable:
+            return False
+        if row is None:
+            self.reports.rows[f"{table.tool}: members without a partition"] += 1
+        else:
+            self.reports.take(row)
+        return True
+
+    def _is_printed_object(self, line: str, number: int) -> bool:
+        found = False
+        for row in admin_text.rows_in(line, self.file, number, self.skipped):
+            self.reports.take(row)
+            found = True
+        return found or admin_text.is_printed_in(line)
+
+    def _is_offset(self, line: str, number: int) -> bool:
+        found = OFFSET_LINE.fullmatch(_bare(line).strip()) if self.has_offsets else None
+        if found is None:
+            return False
+        if found["offset"] is None:
+            self.skipped[f"{GET_OFFSETS} (the partition has no offset)"] += 1
+            return True
+        told = Told(GET_OFFSETS, self.file, number)
+        self.reports.take(EndRow((found["topic"], int(found["partition"])), int(found["offset"]), told))
+        return True
+
+    def _drop_half(self) -> None:
+        if self.half is not None and self.table is not None and self.is_beside_rows:
+            self.skipped[f"{self.table.tool} (the line does not have its columns)"] += 1
+        self.half = None
+
+    def finish(self) -> ToolReports:
+        """Return everything that was read, with notes."""
+        self._drop_half()
+        self.reports.notes = [f"{self.file}: {note}" for note in self._notes()]
+        return self.reports
+
+    def _notes(self) -> Iterator[str]:
+        """Yield a sentence for each kind of line that was not used, and for each gap in the others."""
+        for reason, count in sorted(self.skipped.items()):
+            yield f"{count} line{'s' if count > 1 else ''} not used, of {reason}"
+        for tool in sorted(self.headless):
+            yield f"rows of {tool} without their header: read by the order in which the tool prints the columns"
+        place = self.context.place
+        by_name = place is not None and not place_of(self.file).is_known and "topic" not in self.context.options
+        if by_name and any(row.place == place for row in self.reports.producers):
+            yield "no command line above names the partition of its producers: it is taken from the name of the file"
+        nameless = sum(row.place is None for row in self.reports.producers)
+        if nameless:
+            rows = f"{nameless} row{'s' if nameless > 1 else ''} of {TRANSACTIONS} describe-producers"
+            yield f"{rows}: no command line above says of which partition"
+        if any(row.group is None for row in self.reports.groups):
+            yield f"positions without the name of their group, which the command line of {CONSUMER_GROUPS} would tell"

@@ -1,0 +1,137 @@
+"""Rows that Kafka's command-line tools and its Admin client print about transactions and groups, without their logs.
+
+A row describes one moment, and usually does not say which. None: the source does not tell.
+Source: reference §9.4, §9.5; TransactionsCommand, ConsumerGroupCommand, GetOffsetShell, OffsetsMessageFormatter.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from zombieproof.formats.topics import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The tool that printed a row, and its place: `line` counts from 1."""
+
+    tool: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerRow:
+    """The state of a producer at the leader of a partition. `place` is None if nothing names the partition.
+
+    `first_offset` None: no transaction is open. `is_hanging`: the tool asked the coordinator too, which has nothing
+    to end the transaction with. `duration_min` is the tool's own. `as_of_offset` is that of a snapshot.
+    """
+
+    place: TopicPartition | None
+    producer_id: int
+    producer_epoch: int | None
+    coordinator_epoch: int | None
+    last_timestamp_ms: int | None
+    first_offset: int | None
+    told: Told
+    duration_min: int | None = None
+    is_hanging: bool = False
+    as_of_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionRow:
+    """The state of a transactional id at its coordinator. The id is None in a description printed without it.
+
+    `state` is in the tool's words, such as ``PrepareCommit``. `duration_ms` is the tool's own.
+    """
+
+    transactional_id: str | None
+    producer_id: int
+    producer_epoch: int | None
+    state: str
+    told: Told
+    coordinator_id: int | None = None
+    timeout_ms: int | None = None
+    start_ms: int | None = None
+    duration_ms: int | None = None
+    partitions: frozenset[TopicPartition] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """The position of a group; `offset` None: it has none. `group` is None in a map that was printed alone.
+
+    `end_offset` is the end of the partition when the tool ran. `committed_ms` is the time of the commit. `is_record`: a
+    console consumer printed the record, and prints those of open and aborted transactions as well.
+    """
+
+    group: str | None
+    place: TopicPartition
+    offset: int | None
+    told: Told
+    end_offset: int | None = None
+    lag: int | None = None
+    committed_ms: int | None = None
+    is_record: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EndRow:
+    """An offset that a tool reports of a partition: its end, or its last stable offset if the tool asked for that."""
+
+    place: TopicPartition
+    offset: int
+    told: Told
+
+
+@dataclass(slots=True)
+class ToolReports:
+    """All rows of all files. `rows` counts them by the tool that printed them, including those of no use here.
+
+    `notes` are sentences about lines that were not used, and about gaps in the sources.
+    """
+
+    producers: list[ProducerRow] = field(default_factory=list)
+    transactions: list[TransactionRow] = field(default_factory=list)
+    groups: list[GroupRow] = field(default_factory=list)
+    ends: list[EndRow] = field(default_factory=list)
+    rows: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, other: "ToolReports") -> None:
+        """Add the rows of another file."""
+        self.producers += other.producers
+        self.transactions += other.transactions
+        self.groups += other.groups
+        self.ends += other.ends
+        self.notes += other.notes
+        for tool, count in other.rows.items():  # also tables without a row, which `+=` leaves out
+            self.rows[tool] += count
+
+    def take(self, row: ProducerRow | TransactionRow | GroupRow | EndRow) -> None:
+        """Add one row."""
+        if isinstance(row, ProducerRow):
+            self.producers.append(row)
+        elif isinstance(row, TransactionRow):
+            self.transactions.append(row)
+        elif isinstance(row, GroupRow):
+            self.groups.append(row)
+        else:
+            self.ends.append(row)
+        self.rows[row.told.tool] += 1
+
+    def positions(self) -> dict[tuple[str | None, TopicPartition], GroupRow]:
+        """Return the last position of each group and partition, without those that were deleted.
+
+        Of positions without the name of a group, the last of each partition.
+        """
+        last = {(row.group, row.place): row for row in self.groups}
+        return {key: row for key, row in last.items() if row.offset is not None}
+
+    def topics(self) -> set[str]:
+        """Return the topics of all rows."""
+        places = [row.place for row in self.producers if row.place is not None]
+        places += [row.place for row in self.groups] + [row.place for row in self.ends]
+        places += [place for row in self.transactions for place in row.partitions or ()]
+        return {topic for topic, _ in places}
