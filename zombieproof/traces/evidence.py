@@ -83,7 +83,7 @@ class LoggedBatch:
     `position` and `size` are bytes in the segment. `count` is the number of records left, which after compaction can be
     below `last_offset - base_offset + 1` and even 0. `crc` is None in dialects that do not print it.
     `marker` is None for data and for control batches that end no transaction (leader change, or all records compacted
-    away); in a text dump without records also for markers: what they decide is not shown. `records` is None when they
+    away); in a text dump without records also for markers, see `hides_marker`. `records` is None when they
     were not read: they are for internal topics, for batches with fewer records than offsets, and on demand.
     `file` is the segment, or the text dump that shows it.
     """
@@ -114,6 +114,16 @@ class LoggedBatch:
     def is_dense(self) -> bool:
         """Whether every offset from base to last still has its record."""
         return self.count == self.last_offset - self.base_offset + 1
+
+    @property
+    def hides_marker(self) -> bool:
+        """Whether it is a marker of which the source does not show if it commits or aborts.
+
+        Control batches without a producer (a new leader, a KRaft snapshot) are not markers, nor are those that the
+        cleaner emptied.
+        """
+        is_marker = self.is_control and self.is_transactional and self.producer_id != NONE
+        return is_marker and self.marker is None and self.records is None and self.count > 0
 
     def offsets(self) -> list[int]:
         """Offsets of the records; all from base to last where the source does not tell which of them are left."""

@@ -240,6 +240,9 @@ class _Reader:
             if marker is not None and self._is_last_and_open():
                 raise Undecodable("the line of a marker is cut")
             batch.marker = marker
+            if marker is None:
+                # It is shown, and it is not a marker.
+                batch.records = []
         elif self._topic_of(segment, record) in (TRANSACTION_STATE, CONSUMER_OFFSETS):
             self._internal(segment, batch, record)
         else:
@@ -318,7 +321,7 @@ class _Reader:
         if segment is None or segment.batch is None:
             return
         batch, segment.batch = segment.batch, None
-        if segment.is_old and batch.is_dense and self._keep is Keep.NEEDED:
+        if segment.is_old and batch.is_dense and not batch.is_control and self._keep is Keep.NEEDED:
             batch.records = None
         if segment.shows_records and batch.is_valid and segment.shown < batch.count and not segment.is_short:
             segment.content.torn_tail = True

@@ -83,7 +83,7 @@ def _on_partition(
     run = history.open_run(begun.producer_id)
     owner = coordinators.owners.get(begun.producer_id)
     value = coordinators.last_value(owner)
-    is_certain = seen.is_certain and not (run is not None and run.interrupted)
+    is_certain = not history.log.torn_tail and not run.interrupted if run is not None else seen.is_certain
     ended_by, txn = coordinators.ended_by(owner, history, begun)
     if ended_by is EndedBy.NOBODY and not is_certain:
         ended_by = EndedBy.UNKNOWN
