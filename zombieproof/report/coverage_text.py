@@ -38,6 +38,8 @@ def show_gap_names(screen: Screen, gaps: Sequence[NotJudged]) -> None:
     names = list(dict.fromkeys(gap.name for gap in gaps if not gap.accepted))
     if names:
         screen.say(f"not judged: {_first(names)}", "yellow", hang=2)
+    for gap in [gap for gap in gaps if gap.gap is Gap.HIDDEN and not gap.accepted][:SHOWN]:
+        screen.say(gap_line(gap), "yellow", indent=2, hang=2)
 
 
 def gap_line(gap: NotJudged) -> str:
@@ -80,6 +82,7 @@ def show_judged(screen: Screen, judged: Judged) -> None:
     screen.say(f"judged: {places}; {ids}; from {plural(len(judged.files_read), 'file')}", "dim", hang=2)
     if judged.written_in:
         screen.say(f"read as: {'; '.join(judged.written_in)}", "dim", hang=2)
+    _show_lines(screen, judged)
     for compacted in judged.compacted[:SHOWN_GAPS]:
         screen.say(f"offsets are missing as after compaction: {compacted}", "dim", hang=2)
     unshown = [each.partition for each in judged.partitions if each.end_shown_by is None]
@@ -91,6 +94,20 @@ def show_judged(screen: Screen, judged: Judged) -> None:
     for reason, files in names.items():
         counted = Counter(files)
         screen.say(f"not read: {plural(len(files), 'file')}, {reason} ({_first(list(counted))})", "dim", hang=2)
+
+
+def _show_lines(screen: Screen, judged: Judged) -> None:
+    """Write how many lines of dumps were used, and which were not."""
+    if not judged.lines:
+        return
+    screen.say(f"lines used: {sum(each.used for each in judged.lines):,}", "dim")
+    unused: dict[str, Counter[str]] = {}
+    for each in judged.lines:
+        for reason, count in each.unused.items():
+            unused.setdefault(reason, Counter())[plain_name(each.file)] += count
+    for reason, files in unused.items():
+        lines = plural(files.total(), "line")
+        screen.say(f"not used: {lines}, {reason} ({_first(list(files))})", "yellow", hang=2)
 
 
 def show_earlier_logs(screen: Screen, earlier: Sequence[EarlierLog]) -> None:

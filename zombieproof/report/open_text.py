@@ -19,8 +19,9 @@ UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1,
 def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     """Write what holds each partition back, then what the coordinators have open."""
     written = _writer(times)
-    is_open = found.partitions or found.transactions
-    what = "open" if is_open else "nothing is open"
+    may_be = [*(txn for held in found.partitions for txn in held.transactions), *found.transactions]
+    what = "open" if any(txn.is_certain for txn in may_be) else "nothing is known to be open"
+    what = what if may_be else "nothing is open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     screen.say(f"{what}{as_of}; {how_far(found.verdict, found.not_judged)}", STYLES[found.verdict.value])
     show_narrowed(screen, found.narrowed)
@@ -37,20 +38,24 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
 def _show_held(screen: Screen, held: HeldPartition, written: Written) -> None:
     screen.say()
     place = f"{held.topic}-{held.partition}"
+    if not held.transactions[0].is_certain:
+        least = f"last stable offset at least {held.last_stable_offset:,} of {held.end_offset:,}"
+        screen.say(f"{place}: {least}; what follows is not certain", "bold", hang=2)
+        for txn in held.transactions:
+            _show_on_partition(screen, held, txn, written, "open:" if txn.is_certain else "may be open:")
+        return
     stable = f"last stable offset {held.last_stable_offset:,} of {held.end_offset:,}"
     long = "" if held.held_ms is None else f", held back for {duration(held.held_ms)}"
     waits = f"{plural(held.waiting_records, 'record')} {'waits' if held.waiting_records == 1 else 'wait'} behind it"
     screen.say(f"{place}: {stable}{long}; {waits}", "bold", hang=2)
     for number, txn in enumerate(held.transactions):
-        _show_on_partition(screen, held, txn, written, is_first=number == 0)
+        also = "also open:" if txn.is_certain else "may be open too:"
+        _show_on_partition(screen, held, txn, written, also if number else "held by")
 
 
-def _show_on_partition(
-    screen: Screen, held: HeldPartition, txn: OpenOnPartition, written: Written, *, is_first: bool
-) -> None:
+def _show_on_partition(screen: Screen, held: HeldPartition, txn: OpenOnPartition, written: Written, role: str) -> None:
     where = f"offset{'s' if txn.last_offset != txn.first_offset else ''} {span(txn.first_offset, txn.last_offset)}"
     since = "" if txn.since_ms is None else f", since {written(txn.since_ms)}"
-    role = "held by" if is_first else "also open:"
     who = f"{role} producer {txn.producer_id} epoch {txn.producer_epoch}"
     screen.say(f"{who}, {plural(txn.records, 'record')} at {where}{since}", indent=2, hang=2)
     screen.say(_ending(held, txn, written), "red" if txn.ended_by is EndedBy.NOBODY else "", indent=4, hang=2)

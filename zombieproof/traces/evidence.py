@@ -52,6 +52,15 @@ class Ignored:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class LinesRead:
+    """How many lines of a text were used; `unused` counts those that look like evidence and were not, by reason."""
+
+    file: str
+    used: int
+    unused: dict[str, int]
+
+
 @dataclass(slots=True)
 class LoggedRecord:
     """One record of a batch, as a log or a dump shows it; a broker's is `formats.batches.Record`.
@@ -563,6 +572,8 @@ class ClientOutcome:
 class Evidence:
     """Everything that was read from one command line, each log once.
 
+    `lines` counts the lines of texts, used or not.
+
     `logs` holds each partition's copies, the one to judge first (segments before dumps, then the longest); copies whose
     batches are all in a better one are left out. `transaction_states` and `offset_commits` come from the first copy of
     each internal partition, in log order. `left_out` are topics of which logs are there and were not read, on request.
@@ -596,6 +607,7 @@ class Evidence:
     epoch_starts: list[EpochStart] = field(default_factory=list)
     hosted: list[Hosted] = field(default_factory=list)
     named_offsets: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
+    lines: list[LinesRead] = field(default_factory=list)
     dialects: dict[str, list[str]] = field(default_factory=dict)
     agreements: set[frozenset[str]] = field(default_factory=set)
 

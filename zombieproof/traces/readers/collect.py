@@ -26,6 +26,7 @@ from zombieproof.traces.evidence import (
     Evidence,
     EvidenceError,
     Ignored,
+    LinesRead,
     Lost,
     PartitionLog,
     ProducerSnapshot,
@@ -49,7 +50,7 @@ from zombieproof.traces.readers.ends import look_for_ends
 from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
 from zombieproof.traces.readers.folders import files_in
 from zombieproof.traces.readers.lines import Reached
-from zombieproof.traces.readers.recognise import Kind, by_content, by_name
+from zombieproof.traces.readers.recognise import Kind, begins_with_text, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
@@ -255,6 +256,8 @@ class _Collector:
         with opened(path) as content:
             meter.length = len(content.data)
             found = kind or by_content(content.data)
+            if kind in OF_ONE_PARTITION and begins_with_text(content.data) and by_content(content.data) is Kind.DUMP:
+                found = Kind.DUMP
             if self._leaves_out(path, found):
                 return
             if isinstance(found, str) and content.fault is None:
@@ -388,6 +391,14 @@ class _Collector:
 
     def _dump(self, data: memoryview, file: str) -> None:
         dump = read_dump(data, file, self._keep, self._reached)
+        evidence = self.evidence
+        evidence.lines.append(LinesRead(file, dump.used, dict(dump.unused)))
+        if not dump.used:
+            evidence.files.remove(file)
+            evidence.ignored.append(Ignored(file, "no line of it can be understood"))
+        if dump.named is not None:
+            source = f"the partition of a dump from its name: {dump.named.told}"
+            evidence.dialects.setdefault(source, []).append(file)
         for dialect in dialects_of_dump(data):
             self.evidence.dialects.setdefault(dialect, []).append(file)
         self.evidence.damage += dump.damage

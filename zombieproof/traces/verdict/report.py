@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.evidence import Unit
+from zombieproof.traces.readers.files import UNKNOWN_PARTITION
 from zombieproof.traces.verdict.circumstances import Circumstances
 from zombieproof.traces.verdict.explanation import Explanation
 from zombieproof.traces.verdict.listed import ListedTransactions, OrListed
@@ -125,9 +126,18 @@ class FileNotRead(_Data):
     reason: str
 
 
+class LinesOfFile(_Data):
+    """How many lines of a text were used; `unused` counts those that look like evidence and were not, by reason."""
+
+    file: str
+    used: int
+    unused: dict[str, int]
+
+
 class Judged(_Data):
     """What a verdict is about. `written_in` are the formats and dialects of text that were recognised.
 
+    `lines` counts the lines of dumps.
     `compacted` names partitions of other than internal topics, and the offsets that the cleaner took from them.
     """
 
@@ -137,6 +147,7 @@ class Judged(_Data):
     compacted: list[str] = []
     files_read: list[str] = []
     files_not_read: list[FileNotRead] = []
+    lines: list[LinesOfFile] = []
 
 
 class Gap(StrEnum):
@@ -207,5 +218,5 @@ class Report(_Data):
 
 
 def named(place: TopicPartition) -> str:
-    """A topic partition as people and Kafka's tools write it."""
-    return f"{place[0]}-{place[1]}"
+    """A topic partition as people and Kafka's tools write it; without a number that is not known."""
+    return place[0] if place[1] == UNKNOWN_PARTITION else f"{place[0]}-{place[1]}"

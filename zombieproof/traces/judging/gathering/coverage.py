@@ -8,7 +8,16 @@ from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.traces.evidence import Evidence, Holes, PartitionLog
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
 from zombieproof.traces.readers.dialects import dialects_of
-from zombieproof.traces.verdict.report import FileNotRead, Gap, Judged, JudgedPartition, NotJudged, Report, named
+from zombieproof.traces.verdict.report import (
+    FileNotRead,
+    Gap,
+    Judged,
+    JudgedPartition,
+    LinesOfFile,
+    NotJudged,
+    Report,
+    named,
+)
 
 
 def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
@@ -32,6 +41,7 @@ def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
         compacted=[named(log.topic_partition) for log in logs if _has_holes_of_the_cleaner(log)],
         files_read=list(evidence.files),
         files_not_read=[FileNotRead(file=each.file, reason=each.reason) for each in evidence.ignored],
+        lines=[LinesOfFile(file=each.file, used=each.used, unused=each.unused) for each in evidence.lines],
     )
 
 

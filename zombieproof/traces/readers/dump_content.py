@@ -1,0 +1,100 @@
+"""What a text dump shows: its segments, snapshots and indexes, how much of it was understood, and what is not shown."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from zombieproof.formats.transaction_index import IndexEntry
+from zombieproof.model.vocabulary import NONE
+from zombieproof.traces.evidence import Damage, LoggedBatch, ProducerSnapshotEntry, TransactionStateRecord
+from zombieproof.traces.readers import internal_text
+from zombieproof.traces.readers.dump_body import NOT_DECODED, OTHER_DECODER
+from zombieproof.traces.readers.dump_lines import RecordLine
+from zombieproof.traces.readers.dump_name import NamedPlace
+from zombieproof.traces.readers.offsets_log import commit_record
+from zombieproof.traces.readers.segment_content import SegmentContent
+
+WITHOUT_RECORDS = "was dumped without its records"
+"""A note about the dump of an internal topic, which tells nothing then."""
+WITHOUT_METADATA = "was dumped with --skip-record-metadata"
+UNSHOWN = (WITHOUT_RECORDS, WITHOUT_METADATA, NOT_DECODED, OTHER_DECODER)
+"""All notes about dumps that do not show their records."""
+
+USED = ""
+"""A line was used: else there is a reason why it was not."""
+CUT = "cut or garbled; see the damaged places"
+BATCH_CUT = "a record whose batch is cut"
+NO_OFFSET = "a record without its offset (it was dumped with --skip-record-metadata)"
+OLD_FORMAT = "of message format 0 or 1, which has no transactions"
+NO_FILE = "after no line 'Dumping …' of a snapshot or index"
+OF_INDEX = "an entry of an index, which repeats the log"
+UNKNOWN_TYPE = "a record of a type that the tool did not know"
+
+
+@dataclass(slots=True)
+class DumpContent:
+    """What one dump file shows: parts in the order of its ``Dumping`` lines.
+
+    `damage` is of the dump itself (cut or lost lines); damage of a segment that the tool reports is in its content.
+    `used` counts lines of the tool that were understood, `unused` those that were not used, by reason; lines that a
+    payload runs over are part of the first. `named` is the partition that was taken from the name of the file.
+    """
+
+    file: str
+    segments: list[SegmentContent] = field(default_factory=list)
+    snapshots: list[tuple[str, list[ProducerSnapshotEntry]]] = field(default_factory=list)
+    indexes: list[tuple[str, list[IndexEntry]]] = field(default_factory=list)
+    damage: list[Damage] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    used: int = 0
+    unused: Counter[str] = field(default_factory=Counter)
+    named: NamedPlace | None = None
+
+
+@dataclass(slots=True)
+class DumpedSegment:
+    """The segment that is being read. `batch` is the one whose records come next, at line `batch_line`.
+
+    `is_short`: a line of its records was cut, and that is said already. `is_begun`: its log start was printed.
+    `is_named`: its partition was taken from the name of the file. `last_position` is that of its newest batch, `epochs`
+    the coordinator epochs of the newest markers by producer id.
+    """
+
+    content: SegmentContent
+    next_position: int = 0
+    last_position: int = NONE
+    batch: LoggedBatch | None = None
+    batch_line: int = 0
+    shown: int = 0
+    is_short: bool = False
+    is_begun: bool = False
+    is_named: bool = False
+    shows_records: bool = False
+    shows_payloads: bool = False
+    is_old: bool = False
+    note: str = ""
+    epochs: dict[int, int] = field(default_factory=dict)
+
+    def take_decoded(self, batch: LoggedBatch, record: RecordLine, body: str) -> None:
+        """Take a record of an internal topic that the tool has decoded; of groups only what they commit is kept.
+
+        Raises:
+            Undecodable: the line is cut or garbled.
+        """
+        content, place = self.content, self.content.place
+        if place.topic == TRANSACTION_STATE and (found := internal_text.transaction_record(body)):
+            name, value = found
+            offset = record.offset
+            state = TransactionStateRecord(
+                name, place.partition, offset, record.timestamp_ms, value, content.file, order=offset
+            )
+            content.transaction_states.append(state)
+        elif place.topic == CONSUMER_OFFSETS and (commit := internal_text.offset_record(body)):
+            key, committed = commit
+            content.offset_commits.append(commit_record(batch, place.partition, record.offset, key, committed))
+
+    def name_after_first_batch(self) -> None:
+        """Name a segment without its line ``Dumping`` as Kafka does, so that two dumps of it are taken for one."""
+        first = self.content.batches[0] if self.content.batches else None
+        is_beginning = first is not None and first.position == 0
+        self.content.segment = f"{first.base_offset:020}.log" if first and is_beginning else self.content.file
