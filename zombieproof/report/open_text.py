@@ -19,9 +19,9 @@ UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1,
 def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     """Write what holds each partition back, then what the coordinators have open."""
     written = _writer(times)
-    may_be = [*(txn for held in found.partitions for txn in held.transactions), *found.transactions]
-    what = "open" if any(txn.is_certain for txn in may_be) else "nothing is known to be open"
-    what = what if may_be else "nothing is open"
+    certain = [txn.is_certain for held in found.partitions for txn in held.transactions]
+    certain += [txn.is_certain for txn in found.transactions]
+    what = "open" if any(certain) else "nothing is known to be open" if certain else "nothing is open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     screen.say(f"{what}{as_of}; {how_far(found.verdict, found.not_judged)}", STYLES[found.verdict.value])
     show_narrowed(screen, found.narrowed)

@@ -188,7 +188,8 @@ class PartitionLog:
     other evidence shows to be missing, `end_shown_by` what shows that the log was given up to its end (empty: nothing).
     `cleared` is what a screen knows of a log in which nothing is to be found: then `batches` are read when asked for.
     `holes` says who took the offsets that are missing inside, `holes_why` how that is known (`readers.cleaning`);
-    `cleaned_to` is the offset up to which a cleaner had come (None: unknown).
+    `cleaned_to` is the offset up to which a cleaner had come (None: unknown). `is_guessed`: the partition was taken
+    from the name of a dump.
     """
 
     topic: str
@@ -209,6 +210,7 @@ class PartitionLog:
     holes: Holes = Holes.CLEANER
     holes_why: str = ""
     cleaned_to: int | None = None
+    is_guessed: bool = False
 
     @property
     def topic_partition(self) -> TopicPartition:

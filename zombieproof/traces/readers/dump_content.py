@@ -3,10 +3,11 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.formats.transaction_index import IndexEntry
-from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Damage, LoggedBatch, ProducerSnapshotEntry, TransactionStateRecord
+from zombieproof.model.vocabulary import NONE, TransactionState
+from zombieproof.traces.evidence import Damage, LoggedBatch, ProducerSnapshotEntry, TransactionStateRecord, Unit
 from zombieproof.traces.readers import internal_text
 from zombieproof.traces.readers.dump_body import NOT_DECODED, OTHER_DECODER
 from zombieproof.traces.readers.dump_lines import RecordLine
@@ -56,8 +57,8 @@ class DumpedSegment:
     """The segment that is being read. `batch` is the one whose records come next, at line `batch_line`.
 
     `is_short`: a line of its records was cut, and that is said already. `is_begun`: its log start was printed.
-    `is_named`: its partition was taken from the name of the file. `last_position` is that of its newest batch, `epochs`
-    the coordinator epochs of the newest markers by producer id.
+    `last_position` is that of its newest batch. What stands last in a line may be cut where the line is, so the newest
+    numbers there are kept: `epochs` of coordinators by producer id, `last_records` of transactional ids.
     """
 
     content: SegmentContent
@@ -68,15 +69,17 @@ class DumpedSegment:
     shown: int = 0
     is_short: bool = False
     is_begun: bool = False
-    is_named: bool = False
     shows_records: bool = False
     shows_payloads: bool = False
     is_old: bool = False
     note: str = ""
     epochs: dict[int, int] = field(default_factory=dict)
+    last_records: dict[str, tuple[TransactionStateRecord, int]] = field(default_factory=dict)
 
-    def take_decoded(self, batch: LoggedBatch, record: RecordLine, body: str) -> None:
+    def take_decoded(self, batch: LoggedBatch, record: RecordLine, body: str, line: int) -> list[Damage]:
         """Take a record of an internal topic that the tool has decoded; of groups only what they commit is kept.
+
+        Return the damage of an earlier line if this one shows that it is cut.
 
         Raises:
             Undecodable: the line is cut or garbled.
@@ -88,10 +91,28 @@ class DumpedSegment:
             state = TransactionStateRecord(
                 name, place.partition, offset, record.timestamp_ms, value, content.file, order=offset
             )
+            damage = self._check_timeout(state)
             content.transaction_states.append(state)
-        elif place.topic == CONSUMER_OFFSETS and (commit := internal_text.offset_record(body)):
+            self.last_records[name] = state, line
+            return damage
+        if place.topic == CONSUMER_OFFSETS and (commit := internal_text.offset_record(body)):
             key, committed = commit
             content.offset_commits.append(commit_record(batch, place.partition, record.offset, key, committed))
+        return []
+
+    def _check_timeout(self, state: TransactionStateRecord) -> list[Damage]:
+        """The old text ends with the timeout, which only an initialised id changes: a shorter number is a cut one."""
+        before, line = self.last_records.get(state.transactional_id, (None, 0))
+        if before is None or before.value is None or state.value is None or state.value.state is TransactionState.EMPTY:
+            return []
+        earlier, later = str(before.value.timeout_ms), str(state.value.timeout_ms)
+        if earlier == later or not (earlier.startswith(later) or later.startswith(earlier)):
+            return []
+        fault = f"the line of a record is cut: its timeout is {min(earlier, later)} ms beside {max(earlier, later)} ms"
+        if later in earlier:
+            raise Undecodable(fault)
+        self.content.transaction_states.remove(before)
+        return [Damage(self.content.file, line, fault, Unit.LINE)]
 
     def name_after_first_batch(self) -> None:
         """Name a segment without its line ``Dumping`` as Kafka does, so that two dumps of it are taken for one."""

@@ -25,7 +25,7 @@ _INTERNAL = re.compile(
 _NODE = re.compile(r"(?:[a-z0-9-]*kafka|broker|controller|node|pod|server)-?\d+[-_.]", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(rf"{_BESIDE}[-_.]", re.ASCII | re.IGNORECASE)
 _NO_TOPIC = re.compile(
-    "(?:dumps?|logs?|kafka|brokers?|controller|node|pod|server|segments?|part|partition|file|out|output|case|issue"
+    "(?:dumps?|logs?|kafka|brokers?|controller|node|pod|server|segments?|part|partition|file|output|case|issue"
     "|paste|untitled)",
     re.ASCII | re.IGNORECASE,
 )

@@ -137,7 +137,7 @@ class _Reader:
         named = None if is_told else partition_named_by(self._out.file)
         if named is not None and plain_name(path) not in self._named:
             self._named.add(plain_name(path))
-            self._out.named, segment.is_named, content.place = named, True, named.place
+            self._out.named, content.is_guessed, content.place = named, True, named.place
         return segment
 
     def _open(self, position: int | None = None, *, repeats: bool = False) -> DumpedSegment:
@@ -275,11 +275,11 @@ class _Reader:
 
     def _topic_of(self, segment: DumpedSegment, record: RecordLine) -> str:
         place = segment.content.place
-        if place.topic and not segment.is_named:
+        if place.topic and not segment.content.is_guessed:
             return place.topic
         topic = dump_body.topic_of_key(record.rest.removeprefix("key: "))
         if topic and topic != place.topic:
-            segment.content.place, segment.is_named = Place(topic, UNKNOWN_PARTITION, place.replica), False
+            segment.content.place = Place(topic, UNKNOWN_PARTITION, place.replica)
         return topic or place.topic
 
     def _internal(self, segment: DumpedSegment, batch: LoggedBatch, record: RecordLine) -> str:
@@ -300,7 +300,7 @@ class _Reader:
             return USED
         if body.startswith(UNKNOWN_TYPES):
             return UNKNOWN_TYPE
-        segment.take_decoded(batch, record, body)
+        self._out.damage += segment.take_decoded(batch, record, body, self._lines.number)
         return USED
 
     def _payload(self, segment: DumpedSegment, batch: LoggedBatch, record: RecordLine) -> str:
@@ -387,7 +387,7 @@ class _Reader:
             message = f"the tool gave up in {self._segment.content.segment}: {line}"
             self._segment.content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
             return USED
-        if line and (self._segment or self._other or self._is_last_and_open()) and _is_cut(line):
+        if line and _is_cut(line):
             raise Undecodable("the last line is cut" if self._is_last_and_open() else "the line is cut")
         if self._segment and line.startswith("| "):
             self._segment.note = self._segment.note or WITHOUT_METADATA

@@ -34,9 +34,8 @@ def summaries(
         for producer_id, here in partition.runs.items():
             for run in here if producer_id not in known else ():
                 if narrowing.touches(span_of_run(run)):
-                    runs.setdefault((producer_id, run.epoch, _outcome(run, partition)), []).append(
-                        named(partition.place)
-                    )
+                    key = producer_id, run.epoch, _outcome(run, partition)
+                    runs.setdefault(key, []).append(named(partition.place))
     if cleared:
         return _with_cleared(found, sorted(runs.items()), cleared, known)
     found += _unowned(sorted(runs.items()))
