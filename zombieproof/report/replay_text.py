@@ -41,6 +41,8 @@ def show_report(screen: Screen, report: Report) -> None:
     _show_contents(screen, report)
     show_judged(screen, report.judged)
     show_earlier_logs(screen, report.earlier_logs)
+    if report.clients_unseen and report.verdict is Judgement.CONFORMS:
+        screen.say(report.clients_unseen, "dim", hang=2)
 
 
 def _show_damage(screen: Screen, place: DamagedPlace) -> None:

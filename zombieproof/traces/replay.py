@@ -16,7 +16,7 @@ from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.relations import relate
 from zombieproof.traces.judging.folded import Examined, Folded, fold
 from zombieproof.traces.judging.gathering.clusters import report_of_several, several_clusters
-from zombieproof.traces.judging.gathering.coverage import judged, nothing_judged
+from zombieproof.traces.judging.gathering.coverage import clients_unseen, judged, nothing_judged
 from zombieproof.traces.judging.gathering.gaps import earlier_logs, not_judged
 from zombieproof.traces.judging.histories.group_history import read_groups
 from zombieproof.traces.judging.histories.spans import span_of_fault
@@ -92,6 +92,7 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
         ),
         judged=judged(evidence, folded.histories),
         earlier_logs=earlier_logs(evidence, folded.histories, folded.outside),
+        clients_unseen=clients_unseen(evidence, folded.histories),
         not_judged=nothing_judged(evidence) or _gaps(folded, narrowing),
     )
 

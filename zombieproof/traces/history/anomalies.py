@@ -42,7 +42,7 @@ SENTENCES: Final = {
     Anomaly.READERS_DISAGREE: "Two readers that should see the same have seen different things at one offset.",
     Anomaly.UNCOMMITTED_OFFSET: "A committed offset was told that nobody can have committed by then.",
     Anomaly.LOST_OFFSET: "A committed offset was told that is older than one known to be committed before.",
-    Anomaly.OFFSET_AHEAD_OF_OUTPUT: "A group's offset is past a record that nobody dealt with, or without committed output.",
+    Anomaly.OFFSET_AHEAD_OF_OUTPUT: "A group's offset is past a record that has no committed output.",
     Anomaly.INPUT_PROCESSED_TWICE: "A group has dealt with one record twice, and both results are committed.",
     Anomaly.ZOMBIE_WRITE: "What a process did after another one took its transactional id over is committed.",
     Anomaly.ACKNOWLEDGED_AFTER_FENCED: "A process that was told that it is fenced began something that succeeded.",

@@ -189,7 +189,8 @@ class Report(_Data):
     `committed` holds the offsets that a read_committed consumer gets and `lso` the last stable offset, by
     "topic-partition" (all partitions but those of ``__transaction_state``). `group_offsets` holds the committed
     offset by group and "topic-partition". `narrowed` is None when everything was asked for. `earlier_logs` counts what
-    belongs to topics that were deleted.
+    belongs to topics that were deleted. `clients_unseen` says what the logs alone cannot show; empty where something of
+    clients was given.
     """
 
     verdict: Judgement
@@ -203,6 +204,7 @@ class Report(_Data):
     judged: Judged = Judged()
     not_judged: list[NotJudged] = []
     earlier_logs: list[EarlierLog] = []
+    clients_unseen: str = ""
 
     @property
     def is_in_full(self) -> bool:

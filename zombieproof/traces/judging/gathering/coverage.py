@@ -51,6 +51,20 @@ def _has_holes_of_the_cleaner(log: PartitionLog) -> bool:
     return bool(log.missing()) if log.cleared is None else log.cleared.has_gaps
 
 
+CLIENTS_UNSEEN = (
+    "Only a client's log or history shows what applications were told: whether an acknowledged record is missing, or a "
+    "transaction ended otherwise than its application was told."
+)
+
+
+def clients_unseen(evidence: Evidence, histories: Iterable[IdHistory]) -> str:
+    """What the logs of transactions cannot show without the clients' side; empty where something of it was given."""
+    if evidence.client_calls or evidence.client_outcomes or evidence.client_lines:
+        return ""
+    shows_end = any(txn.completed for history in histories for txn in history.transactions)
+    return CLIENTS_UNSEEN if shows_end and any(not log.is_internal for log in evidence.logs) else ""
+
+
 def nothing_judged(evidence: Evidence) -> list[NotJudged]:
     """The one gap of evidence without any log of a partition and without any record of a coordinator."""
     if evidence.transaction_states or any(log.batches for log in evidence.logs):
