@@ -76,6 +76,8 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
             named(place): each.offsets(Isolation.READ_COMMITTED, folded.rules) for place, each in folded.seen.items()
         },
         lso={named(place): each.last_stable_offset for place, each in folded.seen.items()},
+        lso_at_least=[named(place) for place, each in folded.seen.items() if each.is_lower_bound],
+        committed_at_least=[named(place) for place, each in folded.seen.items() if each.is_lower_bound or each.hidden],
         group_offsets={
             group: {named(place): offset for place, offset in sorted(offsets.items())}
             for group, offsets in read_groups(evidence.offset_commits, partitions).items()
@@ -92,7 +94,7 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
         ),
         judged=judged(evidence, folded.histories),
         earlier_logs=earlier_logs(evidence, folded.histories, folded.outside),
-        clients_unseen=clients_unseen(evidence, folded.histories),
+        clients_unseen=clients_unseen(evidence, folded.partitions.values()),
         not_judged=nothing_judged(evidence) or _gaps(folded, narrowing),
     )
 

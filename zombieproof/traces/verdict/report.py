@@ -190,7 +190,8 @@ class Report(_Data):
     "topic-partition" (all partitions but those of ``__transaction_state``). `group_offsets` holds the committed
     offset by group and "topic-partition". `narrowed` is None when everything was asked for. `earlier_logs` counts what
     belongs to topics that were deleted. `clients_unseen` says what the logs alone cannot show; empty where something of
-    clients was given.
+    clients was given. `lso_at_least` and `committed_at_least` name partitions of which the evidence hides an outcome:
+    the last stable offset, or the committed records, may be more than those listed.
     """
 
     verdict: Judgement
@@ -205,6 +206,8 @@ class Report(_Data):
     not_judged: list[NotJudged] = []
     earlier_logs: list[EarlierLog] = []
     clients_unseen: str = ""
+    lso_at_least: list[str] = []
+    committed_at_least: list[str] = []
 
     @property
     def is_in_full(self) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.traces.evidence import Evidence, Holes, PartitionLog
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
+from zombieproof.traces.judging.histories.partition_history import PartitionHistory
 from zombieproof.traces.readers.dialects import dialects_of
 from zombieproof.traces.verdict.report import (
     FileNotRead,
@@ -57,12 +58,12 @@ CLIENTS_UNSEEN = (
 )
 
 
-def clients_unseen(evidence: Evidence, histories: Iterable[IdHistory]) -> str:
+def clients_unseen(evidence: Evidence, partitions: Iterable[PartitionHistory]) -> str:
     """What the logs of transactions cannot show without the clients' side; empty where something of it was given."""
     if evidence.client_calls or evidence.client_outcomes or evidence.client_lines:
         return ""
-    shows_end = any(txn.completed for history in histories for txn in history.transactions)
-    return CLIENTS_UNSEEN if shows_end and any(not log.is_internal for log in evidence.logs) else ""
+    has_transactions = any(each.transactional_producers() for each in partitions if not each.log.is_internal)
+    return CLIENTS_UNSEEN if has_transactions else ""
 
 
 def nothing_judged(evidence: Evidence) -> list[NotJudged]:

@@ -106,6 +106,15 @@ class Visibility:
     is_certain: bool = True
     hidden: Mapping[int, Sequence[HiddenSpan]] = field(default_factory=dict)
 
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether what holds the last stable offset back may have ended where the log is cut or cannot be read."""
+        first = self.open_transactions[0] if self.open_transactions else None
+        if first is None:
+            return False
+        spans = self.hidden.get(first.producer_id, ())
+        return self.log.torn_tail or any(span.first_offset == first.first_offset for span in spans)
+
     def read(self, isolation: Isolation, rules: Rules | None = None) -> Iterator[tuple[LoggedBatch, list[int]]]:
         """The batches that a consumer which starts at the log start hands on, with the offsets it delivers of each.
 
