@@ -541,3 +541,16 @@ def test_segments_in_a_folder_of_another_name_are_one_log_of_an_unknown_partitio
     assert sorted(len(log.batches) for log in evidence.logs) == [1, 2]
     assert {log.partition for log in evidence.logs} == {-1}
     assert all("unknown" in log.topic for log in evidence.logs)
+
+
+def test_a_fresh_data_directory_is_not_damaged(batch: Encode, tmp_path: Path) -> None:
+    """Kafka makes its checkpoints empty when it starts, and writes to them a minute later."""
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0/00000000000000000000.log").write_bytes(batch())
+    for name in ("cleaner", "log-start", "recovery-point", "replication"):
+        (tmp_path / f"{name}-offset-checkpoint").touch()
+    evidence = collect([tmp_path])
+    assert evidence.damage == []
+    assert [log.cleaned for log in evidence.logs] == [False]
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n")
+    assert [place.file for place in collect([tmp_path]).damage] == [str(tmp_path / "cleaner-offset-checkpoint")]
