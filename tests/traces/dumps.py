@@ -1,13 +1,14 @@
 """A log as ``kafka-dump-log`` of each release prints it: a committed transaction, an aborted one, a plain record."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 TIME = 1_710_000_000_000
 PATH = "/data/orders-0/00000000000000000000.log"
 
 
-class Printed(NamedTuple):
+@dataclass(frozen=True)
+class Printed:
     """A batch: its offsets, its producer, and the kind of its marker if it is one."""
 
     first: int

@@ -76,7 +76,7 @@ def written(folder: Path, release: str, log: tuple[Printed, ...] = LOG) -> Path:
 @pytest.mark.parametrize("release", RELEASES)
 def test_each_dialect_tells_the_same_log(release: str, tmp_path: Path) -> None:
     examined = judge(collect([written(tmp_path, release)]))
-    assert examined.report.damage == examined.report.findings == []
+    assert (examined.report.damage, examined.report.findings) == ([], [])
     assert examined.report.lso == {"orders-0": END}
     assert what_is_open(examined).partitions == []
     shown = COMMITTED if "batches" not in release else [6]
@@ -117,9 +117,9 @@ def test_a_cut_line_of_the_old_dialect_is_named_and_what_it_may_have_ended_is_no
 
 def test_what_stands_before_a_cut_line_is_not_called_committed_by_the_next_marker(tmp_path: Path) -> None:
     """The cut line may have been an ABORT marker: of one run of data two transactions may have been."""
-    log = (Printed(0, 2, sequence=0), Printed(2, 1, marker="ABORT", size=78), Printed(3, 1, sequence=2))
-    log = (*log, Printed(4, 1, marker="COMMIT", size=78), Printed(5, 1, producer_id=-1))
-    lines = text_of("0.11", log).splitlines()
+    first = (Printed(0, 2, sequence=0), Printed(2, 1, marker="ABORT", size=78))
+    second = (Printed(3, 1, sequence=2), Printed(4, 1, marker="COMMIT", size=78), Printed(5, 1, producer_id=-1))
+    lines = text_of("0.11", (*first, *second)).splitlines()
     lines[4] = lines[4][:50]
     (tmp_path / "orders-0.txt").write_text("\n".join(lines) + "\n")
     report = judge(collect([tmp_path])).report

@@ -204,6 +204,28 @@ def test_a_name_names_one_partition_only(tmp_path: Path) -> None:
     assert len(report.lso) == 2
 
 
+def test_segments_of_one_dump_without_folders_are_of_one_partition(tmp_path: Path) -> None:
+    first, second = (text_of("4.3", log, path=f"{log[0].first:020}.log") for log in (LOG[:2], LOG[2:]))
+    report = examined(tmp_path, first + second).report
+    assert (report.damage, report.lso) == ([], {"orders-0": 7})
+
+
+def test_a_dump_of_another_file_is_not_taken_for_a_log(tmp_path: Path) -> None:
+    other = text_of("4.3").replace(PATH, "/data/__cluster_metadata-0/00000000000000000099-0000000001.checkpoint")
+    report = examined(tmp_path, text_of("4.3") + other).report
+    assert (report.damage, report.lso) == ([], {"orders-0": 7})
+    (read,) = report.judged.lines
+    assert read.unused["of a file that is no log of a partition"] == len(other.splitlines()) - 2
+
+
+@pytest.mark.parametrize("cut", ["Dumping /data/orders-0/000000", "Dumping /data/ord", "Dump"])
+def test_a_cut_first_line_is_named_and_its_batches_are_read(cut: str, tmp_path: Path) -> None:
+    lines = [cut, *text_of("4.3").splitlines()[1:]]
+    report = examined(tmp_path, "\n".join(lines) + "\n").report
+    assert [place.position for place in report.damage][:1] == [1]
+    assert report.lso == {"orders-0": 7}
+
+
 def test_two_excerpts_of_one_partition_are_one_log(tmp_path: Path) -> None:
     first, second = LOG[:2], LOG[2:]
     (tmp_path / "orders-0.txt").write_text(text_of("4.3", first, path=None))

@@ -16,7 +16,8 @@ from zombieproof.traces.evidence import (
     ProducerSnapshotEntry,
     TransactionLogValue,
 )
-from zombieproof.traces.readers.dump_text import DumpContent, looks_like_dump, read_dump
+from zombieproof.traces.readers.dump_content import DumpContent
+from zombieproof.traces.readers.dump_text import looks_like_dump, read_dump
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep
 

@@ -31,6 +31,7 @@ OF_INTERNAL_TOPICS = {
 """How decoded keys begin, and of which topic such a key is."""
 OTHER_KEYS = ('{"type":"', "offset::", "metadata::", "unknown::", "Unknown record type", "Error at offset")
 """Other keys that a decoder prints. Neither `offset::` nor `{"type":"` says whose decoder it was."""
+UNKNOWN_TYPES = ("unknown::", "Unknown record type")
 OFFSETS_TYPES = ("unknown::version=", "Unknown record type ")
 """How the decoder of the transaction log prints the key of an offset commit (0, 1) or of a group (2)."""
 

@@ -28,6 +28,7 @@ BATCH_CUT = "a record whose batch is cut"
 NO_OFFSET = "a record without its offset (it was dumped with --skip-record-metadata)"
 OLD_FORMAT = "of message format 0 or 1, which has no transactions"
 NO_FILE = "after no line 'Dumping …' of a snapshot or index"
+OF_NO_LOG = "of a file that is no log of a partition"
 OF_INDEX = "an entry of an index, which repeats the log"
 UNKNOWN_TYPE = "a record of a type that the tool did not know"
 

@@ -6,7 +6,7 @@ print is looked up with the default that says "unknown".
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.faults import Undecodable
@@ -49,8 +49,8 @@ OLD_FORMAT = re.compile(
 )
 """A batch or record of message format 0 or 1: all releases that know it print these fields in this order."""
 INDEX_ENTRY = re.compile(r"offset: \d{1,19} position: \d{1,19}", re.ASCII)
-WITHOUT_METADATA = "| key: "
-"""How a record begins in a dump with ``--skip-record-metadata``, if it has a key."""
+INVALID_BYTES = re.compile(r"Found (\d{1,19}) invalid bytes at the end of ", re.ASCII)
+FAILURES = ("Exception in thread", "Caused by: ", "org.apache.kafka.common.errors.CorruptRecord")
 MARKER = re.compile(r"endTxnMarker: (?P<kind>COMMIT|ABORT) coordinatorEpoch: (?P<epoch>-?\d{1,10})", re.ASCII)
 CONTROL = re.compile(r"(?:controlType: \w+\(-?\d+\)|(?:LeaderChange|Snapshot\w+|KRaft\w+):? \{)", re.ASCII)
 
@@ -65,8 +65,7 @@ BEHIND_HEADERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RecordLine:
+class RecordLine(NamedTuple):
     """The left part of a record line. `rest` is what follows the header keys: key and payload, or the marker."""
 
     offset: int

@@ -6,7 +6,6 @@ no sense on their own). Lost lines show as a jump of the position, or as a batch
 Source: reference §9.1 to §9.3.
 """
 
-import re
 from collections.abc import Callable
 
 from zombieproof.formats.faults import Undecodable
@@ -25,6 +24,7 @@ from zombieproof.traces.readers.dump_content import (
     NO_FILE,
     NO_OFFSET,
     OF_INDEX,
+    OF_NO_LOG,
     OLD_FORMAT,
     UNKNOWN_TYPE,
     USED,
@@ -40,11 +40,8 @@ from zombieproof.traces.readers.lines import Lines, Reached
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep
 
-FAILURES = ("Exception in thread", "Caused by: ", "org.apache.kafka.common.errors.CorruptRecord")
 NO_LOGS = (".index", ".timeindex", ".checkpoint")
 """Ends of the names of files that the tool prints too, and that hold no records of a partition."""
-UNKNOWN_TYPES = ("unknown::", "Unknown record type")
-INVALID_BYTES = re.compile(r"Found (\d{1,19}) invalid bytes at the end of ", re.ASCII)
 
 
 def looks_like_dump(line: str) -> bool:
@@ -71,7 +68,6 @@ class _Reader:
 
     def read(self) -> DumpContent:
         handlers: tuple[tuple[str, Callable[[str], str | None]], ...] = (
-            ("| offset: ", self._record),
             ("baseOffset: ", self._batch),
             ("offset: ", self._old_record),
             ("Dumping ", self._begin),
@@ -81,17 +77,21 @@ class _Reader:
             ("producerId: ", self._snapshot),
             ("version: ", self._index),
         )
+        used = 0
         for line in self._lines:
-            handler = next((handle for prefix, handle in handlers if line.startswith(prefix)), self._noise)
             try:
-                reason = handler(line)
+                if line.startswith("| offset: "):
+                    reason: str | None = self._record(line)  # most lines are
+                else:
+                    reason = next((handle for prefix, handle in handlers if line.startswith(prefix)), self._noise)(line)
             except Undecodable as fault:
                 self._cut(str(fault))
                 reason = CUT
             if reason:
                 self._out.unused[reason] += 1
             elif reason is not None:
-                self._out.used += 1
+                used += 1
+        self._out.used = used
         self._end_segment()
         return self._out
 
@@ -133,7 +133,7 @@ class _Reader:
         content = SegmentContent(path, place or place_of(path), self._out.file, Unit.LINE, base_offset_of(path))
         segment = self._segment = DumpedSegment(content, next_position=0 if path else NONE)
         self._out.segments.append(content)
-        is_told = any(each.place.is_known and each.segment for each in self._out.segments)
+        is_told = any(each.place.is_known and not each.is_guessed for each in self._out.segments)
         named = None if is_told else partition_named_by(self._out.file)
         if named is not None and plain_name(path) not in self._named:
             self._named.add(plain_name(path))
@@ -149,7 +149,7 @@ class _Reader:
         if segment is not None and position is not None and position + repeats <= segment.last_position:
             self._cut(f"byte {position} follows byte {segment.last_position}: the line 'Dumping …' is missing")
             self._end_segment()
-            segment = self._segment
+            segment = None
         if segment is None:
             segment = self._begin_segment("")
             if position:
@@ -170,7 +170,6 @@ class _Reader:
         if self._segment is not None and (self._segment.is_begun or self._segment.content.batches):
             self._cut("the line 'Dumping …' is missing")
             self._end_segment()
-            self._segment = None
         segment = self._segment or self._begin_segment("")
         segment.next_position = max(segment.next_position, 0)
         segment.is_begun = True
@@ -181,7 +180,7 @@ class _Reader:
 
     def _batch(self, line: str) -> str:
         if self._other is not None:
-            return f"of {plain_name(self._other)}, which is no log of a partition"
+            return OF_NO_LOG
         self._end_batch()
         if self._is_last_and_open() and line.rpartition(": ")[2] not in dump_lines.BOOLEANS:
             raise Undecodable("the last line is cut")
@@ -211,7 +210,7 @@ class _Reader:
 
     def _record(self, line: str) -> str:
         if self._other is not None:
-            return f"of {plain_name(self._other)}, which is no log of a partition"
+            return OF_NO_LOG
         segment = self._open()
         record = dump_lines.record_of(line)
         if segment.batch is None and segment.next_position == NONE and self._out.damage:
@@ -298,7 +297,7 @@ class _Reader:
             message = f"the tool could not decode a record with {dump_body.DECODERS[place.topic]}: {body}"
             segment.content.damage.append(Damage(self._out.file, self._lines.number, message, Unit.LINE))
             return USED
-        if body.startswith(UNKNOWN_TYPES):
+        if body.startswith(dump_body.UNKNOWN_TYPES):
             return UNKNOWN_TYPE
         self._out.damage += segment.take_decoded(batch, record, body, self._lines.number)
         return USED
@@ -355,7 +354,7 @@ class _Reader:
     def _trailing(self, line: str) -> str | None:
         if self._is_last_and_open():
             raise Undecodable("the last line is cut")
-        found = INVALID_BYTES.match(line)
+        found = dump_lines.INVALID_BYTES.match(line)
         if found is None:
             if line == "Found " or line[6:7].isdecimal():
                 raise Undecodable("the line is cut")
@@ -383,7 +382,7 @@ class _Reader:
         return USED
 
     def _noise(self, line: str) -> str | None:
-        if self._segment and line.startswith(FAILURES):
+        if self._segment and line.startswith(dump_lines.FAILURES):
             message = f"the tool gave up in {self._segment.content.segment}: {line}"
             self._segment.content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
             return USED
