@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.traces.dumps import COMMITTED, END, LOG, RELEASES, Printed, text_of
+from zombieproof.report.open_text import show_open
+from zombieproof.report.screen import Screen
 from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.readers import dump_lines, dump_text
@@ -102,15 +104,23 @@ def test_no_cut_of_a_real_dump_changes_an_answer_silently(recording: str, tmp_pa
     assert list(cuts(tmp_path, step=89, most=14)) == []
 
 
-def test_a_cut_line_of_the_old_dialect_is_named_and_what_it_may_have_ended_is_not_called_open(tmp_path: Path) -> None:
+def test_a_cut_line_of_the_old_dialect_is_named_and_what_it_may_have_ended_is_not_called_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = text_of("0.11").splitlines()
-    marker = next(number for number, line in enumerate(lines) if "COMMIT" in line)
+    marker = next(number for number, line in enumerate(lines) if "ABORT" in line)
     lines[marker] = lines[marker][:40]
     (tmp_path / "orders-0.txt").write_text("\n".join(lines) + "\n")
     examined = judge(collect([tmp_path]))
     assert [place.position for place in examined.report.damage] == [marker + 1]
     assert is_open_for_certain(examined) == set()
-    assert list(examined.report.committed["orders-0"]) == [6]
+    show_open(Screen(), what_is_open(examined))
+    out = capsys.readouterr().out
+    assert out.startswith("nothing is known to be open")
+    assert f"orders-0.txt, line {marker + 1}: the line of a record is cut" in out
+    assert "last stable offset at least 3 of 7" in out
+    assert "held" not in out
+    assert list(examined.report.committed["orders-0"]) == [0, 1]
     (lines_read,) = examined.report.judged.lines
     assert (lines_read.used, list(lines_read.unused.values())) == (len(lines) - 1, [1])
 

@@ -13,6 +13,7 @@ from zombieproof.traces.readers.timestamps import local, utc
 from zombieproof.traces.verdict.report import TransactionOutcome
 
 Written = Callable[[int | None], str]
+SHOWN_DAMAGE = 10
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 
 
@@ -26,6 +27,12 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     screen.say(f"{what}{as_of}; {how_far(found.verdict, found.not_judged)}", STYLES[found.verdict.value])
     show_narrowed(screen, found.narrowed)
     show_gap_names(screen, found.not_judged)
+    for place in found.damage[:SHOWN_DAMAGE]:
+        screen.say(f"damaged: {place.file}, {place.unit} {place.position}: {place.message}", "yellow", hang=2)
+    if len(found.damage) > SHOWN_DAMAGE:
+        screen.say(
+            f"and {plural(len(found.damage) - SHOWN_DAMAGE, 'damaged place')} more; --json has them all", "yellow"
+        )
     for held in found.partitions:
         _show_held(screen, held, written)
     if found.transactions:

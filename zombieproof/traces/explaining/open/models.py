@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from zombieproof.traces.verdict.report import Judgement, Narrowed, NotJudged, TransactionOutcome
+from zombieproof.traces.verdict.report import DamagedPlace, Judgement, Narrowed, NotJudged, TransactionOutcome
 
 
 class EndedBy(StrEnum):
@@ -86,7 +86,7 @@ class OpenTransaction:
 
 @dataclass(slots=True)
 class Open:
-    """All that is open as of the newest record of the evidence, `as_of_ms`."""
+    """All that is open as of the newest record of the evidence, `as_of_ms`. `damage` may hide the end of it."""
 
     verdict: Judgement
     as_of_ms: int | None
@@ -94,3 +94,4 @@ class Open:
     transactions: list[OpenTransaction]
     narrowed: Narrowed | None = None
     not_judged: list[NotJudged] = field(default_factory=list)
+    damage: list[DamagedPlace] = field(default_factory=list)

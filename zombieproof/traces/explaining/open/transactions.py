@@ -47,6 +47,7 @@ def what_is_open(examined: Examined, narrowing: Narrowing = EVERYTHING) -> Open:
         ],
         narrowed=examined.report.narrowed,
         not_judged=examined.report.not_judged,
+        damage=examined.report.damage,
     )
 
 
