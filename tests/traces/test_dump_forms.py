@@ -226,6 +226,24 @@ def test_a_cut_first_line_is_named_and_its_batches_are_read(cut: str, tmp_path: 
     assert report.lso == {"orders-0": 7}
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_lines_that_are_pasted_twice_are_named_and_counted_once(release: str, tmp_path: Path) -> None:
+    lines = text_of(release, path=None).splitlines()
+    half = len(lines) // 2
+    report = examined(tmp_path, "\n".join([*lines[: half + 1], *lines[half:]]) + "\n").report
+    twice = examined(tmp_path, "\n".join([*lines[: half + 2], *lines[2:]]) + "\n").report
+    for found in (report, twice):
+        assert (found.verdict, found.findings) == (Judgement.DAMAGED, [])
+        assert found.lso == {"orders-0": 7}
+
+
+def test_records_of_a_coordinator_that_are_pasted_twice_are_no_finding(tmp_path: Path) -> None:
+    lines = (SAMPLES / "01-commit/dump/__transaction_state-1.txt").read_text().splitlines()[2:]
+    report = examined(tmp_path, "\n".join([*lines, *lines]) + "\n", "paste").report
+    assert report.findings == []
+    assert "the lines of this batch are there twice" in {place.message for place in report.damage}
+
+
 def test_two_excerpts_of_one_partition_are_one_log(tmp_path: Path) -> None:
     first, second = LOG[:2], LOG[2:]
     (tmp_path / "orders-0.txt").write_text(text_of("4.3", first, path=None))

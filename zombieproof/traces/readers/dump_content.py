@@ -58,6 +58,7 @@ class DumpedSegment:
     """The segment that is being read. `batch` is the one whose records come next, at line `batch_line`.
 
     `is_short`: a line of its records was cut, and that is said already. `is_begun`: its log start was printed.
+    `last_offset` is that of the record shown last.
     `last_position` is that of its newest batch. What stands last in a line may be cut where the line is, so the newest
     numbers there are kept: `epochs` of coordinators by producer id, `last_records` of transactional ids.
     """
@@ -68,6 +69,7 @@ class DumpedSegment:
     batch: LoggedBatch | None = None
     batch_line: int = 0
     shown: int = 0
+    last_offset: int = NONE
     is_short: bool = False
     is_begun: bool = False
     shows_records: bool = False
@@ -114,6 +116,12 @@ class DumpedSegment:
             raise Undecodable(fault)
         self.content.transaction_states.remove(before)
         return [Damage(self.content.file, line, fault, Unit.LINE)]
+
+    def has_shown(self, batch: LoggedBatch) -> bool:
+        """Whether a batch was shown before."""
+        what = batch.position, batch.base_offset, batch.crc, batch.producer_id, batch.base_sequence
+        shown = (*self.content.batches, *self.content.unsound)
+        return any(what == (o.position, o.base_offset, o.crc, o.producer_id, o.base_sequence) for o in shown)
 
     def name_after_first_batch(self) -> None:
         """Name a segment without its line ``Dumping`` as Kafka does, so that two dumps of it are taken for one."""

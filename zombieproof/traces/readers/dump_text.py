@@ -140,23 +140,26 @@ class _Reader:
             self._out.named, content.is_guessed, content.place = named, True, named.place
         return segment
 
-    def _open(self, position: int | None = None, *, repeats: bool = False) -> DumpedSegment:
-        """The segment that a batch at `position` belongs to; without a line ``Dumping`` nothing tells its path.
+    def _open(self, batch: LoggedBatch | None = None, *, repeats: bool = False) -> DumpedSegment:
+        """The segment that a batch belongs to; without a line ``Dumping`` nothing tells its path.
 
-        Positions only rise in a segment (`repeats`: each record has that of its batch): else the next one has begun.
+        Positions only rise in a segment (`repeats`: each record has that of its batch): else the next one has begun, or
+        the same lines are there twice.
         """
         segment = self._segment
-        if segment is not None and position is not None and position + repeats <= segment.last_position:
-            self._cut(f"byte {position} follows byte {segment.last_position}: the line 'Dumping …' is missing")
+        if segment is not None and batch is not None and batch.position + repeats <= segment.last_position:
+            if segment.has_shown(batch):
+                raise Undecodable("the lines of this batch are there twice")
+            self._cut(f"byte {batch.position} follows byte {segment.last_position}: the line 'Dumping …' is missing")
             self._end_segment()
             segment = None
         if segment is None:
             segment = self._begin_segment("")
-            if position:
-                self._cut(f"the first batch shown is at byte {position} of its segment: the beginning is missing")
-            segment.next_position = NONE if position is None else position
-        if position is not None:
-            segment.last_position = position
+            if batch is not None and batch.position:
+                self._cut(f"the first batch shown is at byte {batch.position} of its segment: the beginning is missing")
+            segment.next_position = NONE if batch is None else batch.position
+        if batch is not None:
+            segment.last_position = batch.position
         return segment
 
     def _start(self, line: str) -> str:
@@ -184,23 +187,17 @@ class _Reader:
         self._end_batch()
         if self._is_last_and_open() and line.rpartition(": ")[2] not in dump_lines.BOOLEANS:
             raise Undecodable("the last line is cut")
-        batch = self._batch_of(line)
-        segment = self._open(batch.position)
+        batch = dump_lines.batch_of(line, self._out.file)
+        segment = self._open(batch)
         if segment.next_position not in (NONE, batch.position):
             self._cut(f"the batch at position {batch.position} follows byte {segment.next_position}: lines are missing")
         segment.next_position = batch.position + batch.size
         self._accept(segment, batch)
         return USED
 
-    def _batch_of(self, line: str) -> LoggedBatch:
-        try:
-            return dump_lines.batch_of(line, self._out.file)
-        except Undecodable:
-            self._open()
-            raise
-
     def _accept(self, segment: DumpedSegment, batch: LoggedBatch) -> None:
         segment.batch, segment.batch_line, segment.shown, segment.is_short = batch, self._lines.number, 0, False
+        segment.last_offset = NONE
         if batch.is_valid:
             segment.content.take(batch, self._lines.number)
             return
@@ -220,6 +217,8 @@ class _Reader:
             segment.shows_records = True
             self._end_batch()
             raise Undecodable(f"the record at offset {record.offset} is in no batch: the line of its batch is missing")
+        if record.offset == segment.last_offset:
+            raise Undecodable(f"the record at offset {record.offset} is there twice")
         return self._show(segment, segment.batch, record)
 
     def _old_record(self, line: str) -> str:
@@ -235,7 +234,7 @@ class _Reader:
             return OF_INDEX
         self._open().is_old = True
         record, single = dump_lines.old_record_of(line, self._out.file)
-        segment = self._open(single.position, repeats=True)
+        segment = self._open(single, repeats=True)
         segment.is_old = True
         batch = segment.batch
         if batch is None or batch.position != single.position or batch.last_offset >= record.offset:
@@ -250,7 +249,7 @@ class _Reader:
 
     def _show(self, segment: DumpedSegment, batch: LoggedBatch, record: RecordLine) -> str:
         """Put a record into the batch that is being shown."""
-        segment.shows_records = True
+        segment.shows_records, segment.last_offset = True, record.offset
         segment.shown += 1
         if batch.is_control:
             return self._control(segment, batch, record)
