@@ -1,5 +1,6 @@
 """Dumps as people have them, without records, first line or decoder: what each says, and which lines it used."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.readers.dump_name import partition_named_by
+from zombieproof.traces.readers.files import opened
 from zombieproof.traces.replay import judge, replay
 from zombieproof.traces.verdict.report import Gap, Judgement, Report, TransactionOutcome
 
@@ -114,6 +116,19 @@ def test_last_stable_offsets_of_dumps_without_records_are_those_of_the_segments(
         name = dump.name.removesuffix(".batches.txt")
         whole = replay([dump.with_name(f"{name}.txt")])
         assert replay([dump]).lso == whole.lso, dump
+
+
+def test_last_stable_offsets_of_dumps_without_records_are_those_of_real_brokers(shared_traces: Path) -> None:
+    """Each recording has the answers that its broker gave to real consumers."""
+    compared = 0
+    for answers in sorted(shared_traces.glob("*/consumed.json*")):
+        with opened(answers) as content:
+            told = json.loads(bytes(content.data))["partitions"]
+        for dump in answers.parent.glob("dump/*.batches.txt"):
+            for place, offset in replay([dump]).lso.items():
+                assert (dump, offset) == (dump, told[place]["last_stable_offset"])
+                compared += 1
+    assert compared > 100
 
 
 # ---------------------------------------------------------------- without the first line

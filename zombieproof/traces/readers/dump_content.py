@@ -58,9 +58,9 @@ class DumpedSegment:
     """The segment that is being read. `batch` is the one whose records come next, at line `batch_line`.
 
     `is_short`: a line of its records was cut, and that is said already. `is_begun`: its log start was printed.
-    `last_offset` is that of the record shown last.
-    `last_position` is that of its newest batch. What stands last in a line may be cut where the line is, so the newest
-    numbers there are kept: `epochs` of coordinators by producer id, `last_records` of transactional ids.
+    `last_position` is that of its newest batch, `last_offset` that of the record shown last. A number at the end of a
+    line may be cut, so the newest ones are kept: `epochs` of coordinators by producer id, `last_records` of
+    transactional ids.
     """
 
     content: SegmentContent
