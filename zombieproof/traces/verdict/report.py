@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.evidence import Unit
-from zombieproof.traces.readers.files import UNKNOWN_PARTITION
 from zombieproof.traces.verdict.circumstances import Circumstances
 from zombieproof.traces.verdict.explanation import Explanation
 from zombieproof.traces.verdict.listed import ListedTransactions, OrListed
@@ -224,4 +223,4 @@ class Report(_Data):
 
 def named(place: TopicPartition) -> str:
     """A topic partition as people and Kafka's tools write it; without a number that is not known."""
-    return place[0] if place[1] == UNKNOWN_PARTITION else f"{place[0]}-{place[1]}"
+    return place[0] if place[1] < 0 else f"{place[0]}-{place[1]}"
