@@ -45,7 +45,7 @@ def test_a_history_without_anomaly_is_clean(run: Any, good: Path) -> None:
 def test_an_anomaly_is_told_with_the_lines_that_show_it(run: Any, bad: Path) -> None:
     outcome = run("history", bad)
     assert outcome.code == 1
-    assert "lost_write: A record was acknowledged and is committed, and somebody read past its place" in outcome.out
+    assert "lost_write: A record was acknowledged, and a reader that should get it read past its place" in outcome.out
     assert "  v was acknowledged in t-0 at 0, and R read past it without it\n" in outcome.out
     assert f"    {bad}:3  A send: partition t-0, value v, transaction A.1\n" in outcome.out
     assert f"    {bad}:8  R final read: since 8, partition t-0, position 2, end 2\n" in outcome.out

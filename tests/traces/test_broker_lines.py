@@ -132,11 +132,11 @@ def test_what_looks_like_evidence_is_counted_with_the_reason() -> None:
         f"{TIME}{SELF}Connection to node 1 could not be established. (org.apache.kafka.clients.NetworkClient)\n"
     )
     assert [line.line for line in log.lines] == [3]
-    assert log.used == 1
-    assert sorted(log.unused, key=lambda each: each.first) == [
-        UnusedLines("server.log", IDLE, 1, 1),
-        UnusedLines("server.log", UNKNOWN, 2, 2),
-        UnusedLines("server.log", CUT, 1, 5),
+    assert log.read.used == 1
+    assert sorted(log.read.unused.values(), key=lambda each: each.first) == [
+        UnusedLines(IDLE, 1, 1),
+        UnusedLines(UNKNOWN, 2, 2),
+        UnusedLines(CUT, 1, 5),
     ]
 
 
@@ -144,18 +144,18 @@ def test_a_number_that_may_be_cut_is_not_believed() -> None:
     elected = f"{TIME}{SELF}Elected as the txn coordinator for partition 3 at epoch 12"
     for end in ("", "\n"):
         log = read(elected + end)
-        assert (log.lines, [each.reason for each in log.unused]) == ([], [CUT])
+        assert (log.lines, list(log.read.unused)) == ([], [CUT])
     assert only(f"{elected}{COORDINATOR}").fields["coordinator_epoch"] == "12"
     bare = read(f"{elected}\n{TIME}{SELF}{TIMED_OUT}\n{elected}")
     assert [line.line for line in bare.lines] == [1, 2]
-    assert bare.unused == [UnusedLines("server.log", CUT, 1, 3)]
+    assert list(bare.read.unused.values()) == [UnusedLines(CUT, 1, 3)]
 
 
 def test_a_line_in_the_middle_of_another_is_not_used() -> None:
     half = f"{TIME}{SELF}{INITIALISED}"[:-30]
     log = read(f"{half}{TIME}{SELF}{TIMED_OUT}{COORDINATOR}\n{TIME}{SELF}{TIMED_OUT}{COORDINATOR}\n")
     assert [line.line for line in log.lines] == [2]
-    assert [each.first for each in log.unused] == [1]
+    assert [each.first for each in log.read.unused.values()] == [1]
 
 
 @given(st.lists(st.sampled_from(STATEMENTS), min_size=1, max_size=4), st.data())
@@ -196,7 +196,7 @@ def test_a_log_without_transitions_is_read(tmp_path: Path) -> None:
     assert by_content(memoryview(far.encode())) is Kind.TEXT_LOG
     evidence = collected(tmp_path, server=text)
     assert [line.statement for line in evidence.broker_lines] == ["timed_out"]
-    assert evidence.used_lines == {str(tmp_path / "server.log"): 1}
+    assert [(each.file, each.used) for each in evidence.lines] == [(str(tmp_path / "server.log"), 1)]
     (tmp_path / "server.log.gz").write_bytes(gzip.compress(text.encode()))
     assert len(collect([tmp_path / "server.log.gz"]).broker_lines) == 1
 
@@ -213,7 +213,7 @@ def test_a_log_of_which_no_line_is_understood_is_not_read(tmp_path: Path) -> Non
     assert evidence.files == []
     (ignored,) = evidence.ignored
     assert ignored.reason == "text of a log, and no line of it is understood (1 of a known class)"
-    assert evidence.unused_lines == []
+    assert evidence.lines == []
     assert [place.message for place in evidence.damage] == ["nothing in it is evidence of transactions"]
 
 

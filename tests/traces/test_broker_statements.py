@@ -104,7 +104,7 @@ def test_a_cut_line_among_whole_ones_is_counted(row: Statement) -> None:
     log = read_broker_log(memoryview(f"{BELOW}{bare}\n{BELOW}".encode()), "f")
     assert [line.line for line in log.lines] == [1, 3]
     if message_of(row).prefix:
-        assert [(each.reason, each.first) for each in log.unused] == [(CUT, 2)]
+        assert [(each.reason, each.first) for each in log.read.unused.values()] == [(CUT, 2)]
 
 
 @pytest.mark.parametrize("file", SERVER_LOGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -119,8 +119,8 @@ def test_no_line_of_a_recording_fits_two_rows(file: Path) -> None:
 @pytest.mark.parametrize("file", SERVER_LOGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_line_of_a_recording_is_known(file: Path) -> None:
     log = read_broker_log(memoryview(file.read_bytes()), str(file))
-    assert log.used
-    assert {each.reason for each in log.unused} <= {IDLE}
+    assert log.read.used
+    assert set(log.read.unused) <= {IDLE}
 
 
 def test_every_field_has_a_pattern_or_is_a_number() -> None:

@@ -517,13 +517,14 @@ def test_a_file_that_fails_while_it_is_read_is_named(
 def test_dumps_that_do_not_say_whose_they_are_stay_apart(samples: Path, tmp_path: Path) -> None:
     for name in ("t-0.txt", "t-1.txt", "__transaction_state-1.txt"):
         text = (samples / "01-commit/dump" / name).read_text()
-        (tmp_path / name).write_text(text.replace(f"segments/{name.removesuffix('.txt')}/", ""))
+        nameless = name.removesuffix(".txt").replace("-", " ")
+        (tmp_path / nameless).write_text(text.replace(f"segments/{name.removesuffix('.txt')}/", ""))
     alone = collect([tmp_path])
     assert len(alone.logs) == 3
     assert {log.partition for log in alone.logs} == {-1}
     assert len(alone.transaction_states) == 5
     together = tmp_path / "together.txt"
-    together.write_text("".join(path.read_text() for path in sorted(tmp_path.glob("*.txt"))))
+    together.write_text("".join(path.read_text() for path in sorted(tmp_path.glob("* *"))))
     assert len(collect([together]).logs) == 3
     beside = collect([tmp_path, samples / "01-commit/segments"])
     assert {log.source for log in beside.logs} == {Source.SEGMENT}
@@ -540,3 +541,16 @@ def test_segments_in_a_folder_of_another_name_are_one_log_of_an_unknown_partitio
     assert sorted(len(log.batches) for log in evidence.logs) == [1, 2]
     assert {log.partition for log in evidence.logs} == {-1}
     assert all("unknown" in log.topic for log in evidence.logs)
+
+
+def test_a_fresh_data_directory_is_not_damaged(batch: Encode, tmp_path: Path) -> None:
+    """Kafka makes its checkpoints empty when it starts, and writes to them a minute later."""
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0/00000000000000000000.log").write_bytes(batch())
+    for name in ("cleaner", "log-start", "recovery-point", "replication"):
+        (tmp_path / f"{name}-offset-checkpoint").touch()
+    evidence = collect([tmp_path])
+    assert evidence.damage == []
+    assert [log.cleaned for log in evidence.logs] == [False]
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n")
+    assert [place.file for place in collect([tmp_path]).damage] == [str(tmp_path / "cleaner-offset-checkpoint")]

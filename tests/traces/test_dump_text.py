@@ -16,7 +16,8 @@ from zombieproof.traces.evidence import (
     ProducerSnapshotEntry,
     TransactionLogValue,
 )
-from zombieproof.traces.readers.dump_text import DumpContent, looks_like_dump, read_dump
+from zombieproof.traces.readers.dump_content import DumpContent
+from zombieproof.traces.readers.dump_text import looks_like_dump, read_dump
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep
 
@@ -207,7 +208,8 @@ def test_other_control_records_are_no_markers() -> None:
     for shown in ('LeaderChange: {"version":0}', "controlType: LEADER_CHANGE(2)", 'SnapshotHeader {"version":0}'):
         text = HEAD + DATA + COMMIT + MARKER.replace("endTxnMarker: COMMIT coordinatorEpoch: 7", shown)
         with_records = text.replace(DATA, DATA + RECORDS)
-        assert only(with_records).batches[1].marker is None
+        control = only(with_records).batches[1]
+        assert (control.marker, control.hides_marker) == (None, False)
 
 
 NULLS = {
@@ -359,10 +361,25 @@ def test_a_lost_line_is_noticed() -> None:
         assert dump.damage, lines[n]
 
 
-def test_batches_without_the_line_that_says_whose_they_are_are_damage() -> None:
-    dump = read(DATA + RECORDS)
-    assert [place.position for place in dump.damage] == [1]
+def test_batches_without_the_line_that_says_whose_they_are_are_of_an_unknown_partition() -> None:
+    dump = read_dump(memoryview((DATA + RECORDS).encode()), "paste")
+    assert dump.damage == []
     assert not dump.segments[0].place.is_known
+
+
+def test_the_beginning_is_missing_only_where_the_first_batch_is_not_at_the_beginning() -> None:
+    (damage,) = read(COMMIT + MARKER).damage
+    assert (damage.position, damage.message.split(": ")[1]) == (1, "the beginning is missing")
+    (damage,) = read(RECORDS + COMMIT + MARKER).damage[:1]
+    assert (damage.position, "the line of its batch is missing" in damage.message) == (1, True)
+
+
+def test_a_segment_without_its_first_line_after_another_is_not_of_the_same_partition() -> None:
+    second = DATA.replace("baseOffset: 0 lastOffset: 2", "baseOffset: 9 lastOffset: 11")
+    dump = read(HEAD + DATA + COMMIT + second)
+    assert [place.position for place in dump.damage] == [5]
+    assert "'Dumping …' is missing" in dump.damage[0].message
+    assert [(each.place.is_known, len(each.batches)) for each in dump.segments] == [(True, 2), (False, 1)]
 
 
 def test_the_old_message_format_is_counted_and_no_damage() -> None:

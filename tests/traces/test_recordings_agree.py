@@ -26,7 +26,8 @@ from zombieproof.traces.evidence import (
 from zombieproof.traces.readers import offsets_log, transaction_log
 from zombieproof.traces.readers.collect import collect, snapshot_entry
 from zombieproof.traces.readers.console_text import read_console
-from zombieproof.traces.readers.dump_text import DumpContent, read_dump
+from zombieproof.traces.readers.dump_content import DumpContent
+from zombieproof.traces.readers.dump_text import read_dump
 from zombieproof.traces.readers.files import opened
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment

@@ -231,8 +231,11 @@ def test_a_hidden_outcome_makes_it_uncertain(batch: Encode, marker: Encode) -> N
     log = log_of(data(batch, 0), marker(commit=True, base_offset=1, producer_id=7))
     assert visibility(log).is_certain
     log.batches[1].marker = log.batches[1].records = None
-    assert not visibility(log).is_certain
-    assert visibility(log).last_stable_offset == 0
+    hidden = visibility(log)
+    assert not hidden.is_certain
+    assert (hidden.last_stable_offset, hidden.open_transactions) == (2, [])
+    assert hidden.offsets(Isolation.READ_COMMITTED) == []
+    assert hidden.offsets(Isolation.READ_UNCOMMITTED) == [0]
     log.batches[1].marker = LoggedMarker(commit=True, coordinator_epoch=0)
     log.torn_tail = True
     assert not visibility(log).is_certain

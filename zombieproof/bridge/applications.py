@@ -14,7 +14,7 @@ from typing import Final
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, Record, TransactionValue
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition
-from zombieproof.model.vocabulary import TransactionState
+from zombieproof.model.vocabulary import NONE, TransactionState
 
 Position = tuple[str, str, int]
 """A group, and the partition whose offset it has committed."""
@@ -46,11 +46,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The offsets that one committed transaction took along; `has_output`: it wrote records as well."""
+    """The offsets that one committed transaction took along; `has_output`: it wrote records as well.
+
+    `committed_ms` is when the broker took the last of them in.
+    """
 
     producer_id: int
     offsets: Mapping[Position, int]
     has_output: bool
+    committed_ms: int = NONE
 
 
 @dataclass(slots=True)
@@ -61,6 +65,9 @@ class Work:
     outputs: dict[int, list[Span]] = field(default_factory=dict)
     inputs: list[Input] = field(default_factory=list)
     outside: dict[Position, int] = field(default_factory=dict)
+    initialized_ms: dict[str, int] = field(default_factory=dict)
+    plain: dict[TopicPartition, list[int]] = field(default_factory=dict)
+    """When records of applications were written outside of any transaction."""
 
     def name_of(self, producer_id: int) -> str:
         """The transactional id of a producer id, for people."""
@@ -113,6 +120,7 @@ def work_of(cluster: Cluster) -> Work:
         if partition[0] == TRANSACTION_STATE:
             for name, value in _transactions(batches):
                 work.names[value.producer_id] = name
+                work.initialized_ms.setdefault(name, value.last_update_ms)
                 if value.state == TransactionState.PREPARE_COMMIT:
                     has_output = any(topic not in INTERNAL_TOPICS for topic, _ in value.partitions)
                     for each in value.partitions:
@@ -121,6 +129,9 @@ def work_of(cluster: Cluster) -> Work:
             for span in spans_of(partition, batches):
                 if span.committed:
                     work.outputs.setdefault(span.producer_id, []).append(span)
+            times = [batch.timestamp_ms for batch in batches if not batch.transactional and not batch.is_control]
+            if times:
+                work.plain[partition] = times
     for partition, batches in logs.items():
         if partition[0] == CONSUMER_OFFSETS:
             _gather_offsets(work, partition, batches, decided)
@@ -150,10 +161,11 @@ def _gather_offsets(
             every: dict[Position, int] = {}
             for batch in span.batches:
                 every |= _offsets(batch.records)
+            at = max((each.timestamp_ms for each in span.batches), default=NONE)
             number = counts[span.producer_id] = counts.get(span.producer_id, 0) + 1
             known = decided.get((span.producer_id, partition), [])
             wrote = known[number - 1] if number <= len(known) else span.producer_id in work.outputs
-            work.inputs.append(Input(span.producer_id, every, wrote and span.producer_id in work.outputs))
+            work.inputs.append(Input(span.producer_id, every, wrote and span.producer_id in work.outputs, at))
 
 
 def _offsets(records: Iterable[Record]) -> dict[Position, int]:
@@ -204,6 +216,36 @@ def offsets_are_committed_with_the_output(work: Work) -> Iterator[str]:
             )
 
 
+def output_is_committed_with_the_offsets(work: Work) -> Iterator[str]:
+    """A producer that commits offsets in transactions writes its output in them, too.
+
+    One that has no output in any transaction may need none. So records outside of transactions count only if they were
+    written while it worked, and to a topic of which no group commits offsets: to others, tests write their input.
+    """
+    inputs = {place[1] for each in work.inputs for place in each.offsets} | {place[1] for place in work.outside}
+    last = {each.producer_id: each.committed_ms for each in work.inputs if any(each.offsets.values())}
+    for producer_id, until_ms in sorted(last.items()):
+        name = work.names.get(producer_id)
+        if name is None or any(work.names.get(other) == name for other in work.outputs):
+            continue
+        since_ms = work.initialized_ms[name]
+        beside = [
+            place
+            for place, times in sorted(work.plain.items())
+            if place[0] not in inputs and any(since_ms <= time <= until_ms for time in times)
+        ]
+        if beside:
+            group, topic, number = min(
+                place for each in work.inputs if each.producer_id == producer_id for place in each.offsets
+            )
+            yield (
+                f"group {group!r} commits offsets of {topic}-{number} in transactions of {name!r} that have no output, "
+                f"while records are written to {', '.join(f'{one}-{other}' for one, other in beside)} outside of any "
+                "transaction: whoever crashes between the two writes the output of some input twice, or never; write "
+                "the output with the transactional producer"
+            )
+
+
 def _partition(place: Position) -> str:
     return f"{place[1]}-{place[2]}"
 
@@ -215,7 +257,12 @@ def _outputs(work: Work, producer_id: int) -> str:
 
 
 OWED: Final[Mapping[str, Callable[[Work], Iterator[str]]]] = {
-    each.__name__: each for each in (no_input_is_committed_twice, offsets_are_committed_with_the_output)
+    each.__name__: each
+    for each in (
+        no_input_is_committed_twice,
+        offsets_are_committed_with_the_output,
+        output_is_committed_with_the_offsets,
+    )
 }
 """What applications owe, by name."""
 

@@ -47,6 +47,8 @@ def show_gap_names(screen: Screen, gaps: Sequence[NotJudged]) -> None:
     names = list(dict.fromkeys(gap.name for gap in gaps if not gap.accepted))
     if names:
         screen.say(f"not judged: {_first(names)}", "yellow", hang=2)
+    for gap in [gap for gap in gaps if gap.gap is Gap.HIDDEN and not gap.accepted][:SHOWN]:
+        screen.say(gap_line(gap), "yellow", indent=2, hang=2)
 
 
 def gap_line(gap: NotJudged) -> str:
@@ -94,10 +96,7 @@ def show_judged(screen: Screen, judged: Judged) -> None:
     unshown = [each.partition for each in judged.partitions if each.end_shown_by is None]
     if unshown:
         screen.say(f"nothing shows that these go up to their end: {_first(unshown)}", "dim", hang=2)
-    for each_log in judged.lines[:SHOWN_GAPS]:
-        screen.say(f"lines of {plain_name(each_log.file)}: {_lines(each_log)}", "dim", hang=2)
-    if len(judged.lines) > SHOWN_GAPS:
-        screen.say(f"and {plural(len(judged.lines) - SHOWN_GAPS, 'more log')} of brokers, in --json", "dim", hang=2)
+    _show_lines(screen, judged.lines)
     names: dict[str, list[str]] = {}
     for each in judged.files_not_read:
         names.setdefault(each.reason, []).append(plain_name(each.file))
@@ -106,10 +105,16 @@ def show_judged(screen: Screen, judged: Judged) -> None:
         screen.say(f"not read: {plural(len(files), 'file')}, {reason} ({_first(list(counted))})", "dim", hang=2)
 
 
-def _lines(log: LinesOfFile) -> str:
-    """How many lines were used, and why others were not."""
-    unused = [f"{each.count:,} not ({each.reason}; the first is line {each.first_line:,})" for each in log.unused]
-    return ", ".join((f"{log.used:,} used", *unused))
+def _show_lines(screen: Screen, read: Sequence[LinesOfFile]) -> None:
+    """Write how many lines of texts were used, and which look like evidence and were not."""
+    if read:
+        screen.say(f"lines used: {sum(each.used for each in read):,}", "dim")
+    unused = [(each.file, line) for each in read for line in each.unused]
+    for file, each in unused[:SHOWN_GAPS]:
+        count, first = plural(each.count, "line"), f"from line {each.first_line:,} on"
+        screen.say(f"not used: {count} of {plain_name(file)}, {first}: {each.reason}", "yellow", hang=2)
+    if len(unused) > SHOWN_GAPS:
+        screen.say(f"and {len(unused) - SHOWN_GAPS:,} more kinds of lines; --json has them all", "yellow")
 
 
 def show_earlier_logs(screen: Screen, earlier: Sequence[EarlierLog]) -> None:

@@ -15,14 +15,17 @@ from zombieproof.traces.verdict.report import Gap, TransactionOutcome
 
 Written = Callable[[int | None], str]
 SHOWN_UNREAD = 8
+SHOWN_DAMAGE = 10
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 
 
 def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     """Write what holds each partition back, then what the coordinators have open."""
     written = _writer(times)
-    is_open = found.partitions or found.transactions or found.stated or found.stated_transactions
-    what = "open" if is_open else "nothing is open"
+    certain = [txn.is_certain for held in found.partitions for txn in held.transactions]
+    certain += [txn.is_certain for txn in found.transactions]
+    is_open = any(certain) or found.stated or found.stated_transactions
+    what = "open" if is_open else "nothing is known to be open" if certain else "nothing is open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):
         sources = "; ".join(found.sources) or "the evidence"
@@ -36,6 +39,12 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
         screen.say(f"note: {unread}", "yellow", hang=2)
     if len(found.unread) > SHOWN_UNREAD:
         screen.say(f"and {len(found.unread) - SHOWN_UNREAD} more notes; --json has them all")
+    for place in found.damage[:SHOWN_DAMAGE]:
+        screen.say(f"damaged: {place.file}, {place.unit} {place.position}: {place.message}", "yellow", hang=2)
+    if len(found.damage) > SHOWN_DAMAGE:
+        screen.say(
+            f"and {plural(len(found.damage) - SHOWN_DAMAGE, 'damaged place')} more; --json has them all", "yellow"
+        )
     for held in found.partitions:
         _show_held(screen, held, written)
     if found.transactions:
@@ -55,20 +64,24 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
 def _show_held(screen: Screen, held: HeldPartition, written: Written) -> None:
     screen.say()
     place = f"{held.topic}-{held.partition}"
+    if not held.transactions[0].is_certain:
+        least = f"last stable offset at least {held.last_stable_offset:,} of {held.end_offset:,}"
+        screen.say(f"{place}: {least}; what follows is not certain", "bold", hang=2)
+        for txn in held.transactions:
+            _show_on_partition(screen, held, txn, written, "open:" if txn.is_certain else "may be open:")
+        return
     stable = f"last stable offset {held.last_stable_offset:,} of {held.end_offset:,}"
     long = "" if held.held_ms is None else f", held back for {duration(held.held_ms)}"
     waits = f"{plural(held.waiting_records, 'record')} {'waits' if held.waiting_records == 1 else 'wait'} behind it"
     screen.say(f"{place}: {stable}{long}; {waits}", "bold", hang=2)
     for number, txn in enumerate(held.transactions):
-        _show_on_partition(screen, held, txn, written, is_first=number == 0)
+        also = "also open:" if txn.is_certain else "may be open too:"
+        _show_on_partition(screen, held, txn, written, also if number else "held by")
 
 
-def _show_on_partition(
-    screen: Screen, held: HeldPartition, txn: OpenOnPartition, written: Written, *, is_first: bool
-) -> None:
+def _show_on_partition(screen: Screen, held: HeldPartition, txn: OpenOnPartition, written: Written, role: str) -> None:
     where = f"offset{'s' if txn.last_offset != txn.first_offset else ''} {span(txn.first_offset, txn.last_offset)}"
     since = "" if txn.since_ms is None else f", since {written(txn.since_ms)}"
-    role = "held by" if is_first else "also open:"
     who = f"{role} producer {txn.producer_id} epoch {txn.producer_epoch}"
     screen.say(f"{who}, {plural(txn.records, 'record')} at {where}{since}", indent=2, hang=2)
     screen.say(_ending(held, txn, written), "red" if txn.ended_by is EndedBy.NOBODY else "", indent=4, hang=2)

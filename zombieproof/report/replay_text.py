@@ -43,6 +43,8 @@ def show_report(screen: Screen, report: Report) -> None:
     show_stated(screen, report.stated)
     show_judged(screen, report.judged)
     show_earlier_logs(screen, report.earlier_logs)
+    if report.clients_unseen and report.verdict is Judgement.CONFORMS:
+        screen.say(report.clients_unseen, "dim", hang=2)
 
 
 def _show_damage(screen: Screen, place: DamagedPlace) -> None:
@@ -56,7 +58,11 @@ def _show_contents(screen: Screen, report: Report) -> None:
     screen.say(f"{plural(len(report.transactions), 'transaction')}" + (f": {counts}" if counts else ""))
     if report.lso:
         rows = [
-            (place, f"{lso:,}", f"{len(report.committed.get(place, ())):,}")
+            (
+                place,
+                _at_least(lso, place in report.lso_at_least),
+                _at_least(len(report.committed.get(place, ())), place in report.committed_at_least),
+            )
             for place, lso in sorted(report.lso.items())[:SHOWN_PARTITIONS]
         ]
         columns = (
@@ -67,6 +73,10 @@ def _show_contents(screen: Screen, report: Report) -> None:
         screen.table(columns, rows)
     if len(report.lso) > SHOWN_PARTITIONS:
         screen.say(f"and {len(report.lso) - SHOWN_PARTITIONS} more partitions; --json has them all")
+
+
+def _at_least(number: int, is_least: bool) -> str:
+    return f"at least {number:,}" if is_least else f"{number:,}"
 
 
 class Replayed(NamedTuple):

@@ -85,7 +85,7 @@ class LoggedBatch:
     `position` and `size` are bytes in the segment. `count` is the number of records left, which after compaction can be
     below `last_offset - base_offset + 1` and even 0. `crc` is None in dialects that do not print it.
     `marker` is None for data and for control batches that end no transaction (leader change, or all records compacted
-    away); in a text dump without records also for markers: what they decide is not shown. `records` is None when they
+    away); in a text dump without records also for markers, see `hides_marker`. `records` is None when they
     were not read: they are for internal topics, for batches with fewer records than offsets, and on demand.
     `file` is the segment, or the text dump that shows it.
     """
@@ -116,6 +116,16 @@ class LoggedBatch:
     def is_dense(self) -> bool:
         """Whether every offset from base to last still has its record."""
         return self.count == self.last_offset - self.base_offset + 1
+
+    @property
+    def hides_marker(self) -> bool:
+        """Whether it is a marker of which the source does not show if it commits or aborts.
+
+        Control batches without a producer (a new leader, a KRaft snapshot) are not markers, nor are those that the
+        cleaner emptied.
+        """
+        is_marker = self.is_control and self.is_transactional and self.producer_id != NONE
+        return is_marker and self.marker is None and self.records is None and self.count > 0
 
     def offsets(self) -> list[int]:
         """Offsets of the records; all from base to last where the source does not tell which of them are left."""
@@ -171,7 +181,8 @@ class PartitionLog:
     other evidence shows to be missing, `end_shown_by` what shows that the log was given up to its end (empty: nothing).
     `cleared` is what a screen knows of a log in which nothing is to be found: then `batches` are read when asked for.
     `holes` says who took the offsets that are missing inside, `holes_why` how that is known (`readers.cleaning`);
-    `cleaned_to` is the offset up to which a cleaner had come (None: unknown).
+    `cleaned_to` is the offset up to which a cleaner had come (None: unknown). `is_guessed`: the partition was taken
+    from the name of a dump.
     """
 
     topic: str
@@ -192,6 +203,7 @@ class PartitionLog:
     holes: Holes = Holes.CLEANER
     holes_why: str = ""
     cleaned_to: int | None = None
+    is_guessed: bool = False
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -514,14 +526,26 @@ class BrokerLine:
         return frozenset(found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class UnusedLines:
-    """Lines of a file that look like evidence and are not used: why, how many, and the first one."""
+    """Lines that look like evidence and are not used: why, how many, and the number of the first."""
 
-    file: str
     reason: str
     count: int
     first: int
+
+
+@dataclass(slots=True)
+class LinesRead:
+    """How many lines of a text were used, and those that look like evidence and were not, by reason."""
+
+    file: str
+    used: int = 0
+    unused: dict[str, UnusedLines] = field(default_factory=dict)
+
+    def leave_out(self, reason: str, line: int) -> None:
+        """Count a line that is not used."""
+        self.unused.setdefault(reason, UnusedLines(reason, 0, line)).count += 1
 
 
 class ClientFact(StrEnum):
@@ -609,6 +633,8 @@ class ClientOutcome:
 class Evidence:
     """Everything that was read from one command line, each log once.
 
+    `lines` counts the lines of texts, used or not.
+
     `logs` holds each partition's copies, the one to judge first (segments before dumps, then the longest); copies whose
     batches are all in a better one are left out. `transaction_states` and `offset_commits` come from the first copy of
     each internal partition, in log order. `left_out` are topics of which logs are there and were not read, on request.
@@ -617,7 +643,7 @@ class Evidence:
     repeats a log of the other. `present_topics` are all topics of the cluster and how many partitions each has, where a
     ``cluster.json`` was given, and `unreplicated` are their partitions with one replica. `cleanup_policies` are the
     values of that setting, by topic, where a source has it. `synced` is what checkpoints say of synced records.
-    `used_lines` counts, by file, the lines of brokers' logs that say something; `unused_lines` are the others.
+    `lines` counts the lines of texts that were used, and those that were not.
     `reports` is what tools printed.
     """
 
@@ -631,8 +657,6 @@ class Evidence:
     aborted_transactions: list[AbortedTransaction] = field(default_factory=list)
     coordinator_lines: list[CoordinatorLine] = field(default_factory=list)
     broker_lines: list[BrokerLine] = field(default_factory=list)
-    used_lines: dict[str, int] = field(default_factory=dict)
-    unused_lines: list[UnusedLines] = field(default_factory=list)
     client_lines: list[ClientLine] = field(default_factory=list)
     client_calls: list[ClientCall] = field(default_factory=list)
     client_outcomes: list[ClientOutcome] = field(default_factory=list)
@@ -647,6 +671,7 @@ class Evidence:
     epoch_starts: list[EpochStart] = field(default_factory=list)
     hosted: list[Hosted] = field(default_factory=list)
     named_offsets: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
+    lines: list[LinesRead] = field(default_factory=list)
     dialects: dict[str, list[str]] = field(default_factory=dict)
     agreements: set[frozenset[str]] = field(default_factory=set)
     reports: ToolReports = field(default_factory=ToolReports)

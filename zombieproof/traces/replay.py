@@ -16,7 +16,7 @@ from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.relations import relate
 from zombieproof.traces.judging.folded import Examined, Folded, fold
 from zombieproof.traces.judging.gathering.clusters import report_of_several, several_clusters
-from zombieproof.traces.judging.gathering.coverage import judged, nothing_judged
+from zombieproof.traces.judging.gathering.coverage import clients_unseen, judged, nothing_judged
 from zombieproof.traces.judging.gathering.gaps import earlier_logs, not_judged
 from zombieproof.traces.judging.gathering.statements import stated_by_tools
 from zombieproof.traces.judging.histories.group_history import read_groups
@@ -77,6 +77,8 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
             named(place): each.offsets(Isolation.READ_COMMITTED, folded.rules) for place, each in folded.seen.items()
         },
         lso={named(place): each.last_stable_offset for place, each in folded.seen.items()},
+        lso_at_least=[named(place) for place, each in folded.seen.items() if each.is_lower_bound],
+        committed_at_least=[named(place) for place, each in folded.seen.items() if each.is_lower_bound or each.hidden],
         group_offsets=_group_offsets(folded),
         narrowed=None
         if narrowing == EVERYTHING
@@ -90,6 +92,7 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
         ),
         judged=judged(evidence, folded.histories),
         earlier_logs=earlier_logs(evidence, folded.histories, folded.outside),
+        clients_unseen=clients_unseen(evidence, folded.partitions.values()),
         not_judged=nothing_judged(evidence) or _gaps(folded, narrowing),
         stated=stated_by_tools(folded, narrowing),
     )

@@ -6,8 +6,10 @@ import pytest
 
 from tests.wire.plan.groups import GROUP
 from tests.wire.plan.staged import Staged, planned
+from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetCommit, OffsetToCommit, TxnOffsetCommit
+from zombieproof.messages.partitions import Produce, SentBatch
 from zombieproof.model.vocabulary import Error
 
 OUT, FIRST, SECOND, OTHER = ("out", 0), ("in", 0), ("in", 1), ("other", 0)
@@ -127,4 +129,53 @@ def test_a_group_whose_offsets_go_with_transactions_may_be_set_outside_too(stage
 def test_offsets_outside_without_any_transaction_are_nobodys_business(stage: Staged) -> None:
     commit_outside(stage, OTHER, 5)
     Worker(stage).work({}, committed=False)
+    assert owed(stage) == []
+
+
+# ---------------------------------------------------------------- output outside of transactions
+
+
+def write_outside(stage: Staged, place: TopicPartition, timestamp_ms: int) -> None:
+    batch = Batch(records=(Record(None, b"o"),), timestamp_ms=timestamp_ms)
+    stage.send(Produce(11, None, -1, {place: (SentBatch(batch),)}), node=stage.embedded.cluster.leader_of(place))
+
+
+def test_output_outside_of_transactions_that_commit_its_offsets_is_owed(stage: Staged) -> None:
+    worker = Worker(stage)
+    write_outside(stage, OUT, stage.clock.now_ms())
+    worker.work({FIRST: 3}, output=False)
+    (found,) = stage.owed()
+    assert found.promise == "output_is_committed_with_the_offsets"
+    assert "group 'pricing' commits offsets of in-0 in transactions of 'app' that have no output" in found.story
+    assert "records are written to out-0 outside of any transaction" in found.story
+
+
+def test_output_inside_of_the_transaction_may_have_other_records_beside_it(stage: Staged) -> None:
+    worker = Worker(stage)
+    write_outside(stage, OTHER, stage.clock.now_ms())
+    worker.work({FIRST: 3})
+    worker.work({FIRST: 4}, output=False)
+    assert owed(stage) == []
+
+
+def test_input_is_no_output(stage: Staged) -> None:
+    worker = Worker(stage)
+    write_outside(stage, FIRST, stage.clock.now_ms())
+    write_outside(stage, SECOND, stage.clock.now_ms())
+    worker.work({FIRST: 1}, output=False)
+    assert owed(stage) == []
+
+
+@pytest.mark.parametrize("apart_ms", [-1, 1])
+def test_what_was_there_before_or_comes_afterwards_is_no_output(stage: Staged, apart_ms: int) -> None:
+    worker = Worker(stage)
+    write_outside(stage, OUT, stage.clock.now_ms() + apart_ms)
+    worker.work({FIRST: 1}, output=False)
+    assert owed(stage) == []
+
+
+def test_offsets_of_an_aborted_transaction_commit_nothing_beside_output(stage: Staged) -> None:
+    worker = Worker(stage)
+    write_outside(stage, OUT, stage.clock.now_ms())
+    worker.work({FIRST: 3}, output=False, committed=False)
     assert owed(stage) == []

@@ -62,6 +62,20 @@ def test_offsets_outside_allowed(txn_broker):
     work(txn_broker, "app", inside=False)
 
 
+def test_output_outside(txn_broker):
+    """The transactions of the application hold its offsets alone."""
+    fill(txn_broker)
+    producer = Producer(txn_broker.transport(), {"transactional.id": "app"})
+    plain = Producer(txn_broker.transport(), {})
+    producer.init_transactions()
+    for offset in (1, 2):
+        plain.send("invoices", b"beside")
+        plain.flush()
+        producer.begin_transaction()
+        producer.send_offsets_to_transaction({("orders", 0): offset}, "pricing")
+        producer.commit_transaction()
+
+
 def test_twice(txn_broker):
     """The application goes back, and writes again what it has written."""
     fill(txn_broker)
@@ -191,6 +205,7 @@ RESULTS = {
     "test_exactly_once": "passed",
     "test_offsets_outside": "failed",
     "test_offsets_outside_allowed": "passed",
+    "test_output_outside": "failed",
     "test_twice": "failed",
     "test_story": "failed",
     "test_plan_of_a_file": "passed",
@@ -268,6 +283,10 @@ def test_tests_end_as_their_applications_deserve(told: str) -> None:
         ),
         ("test_offsets_outside", "orders-0 -> 3"),
         ("test_offsets_outside", "hand the offsets to send_offsets_to_transaction"),
+        (
+            "test_output_outside",
+            "output_is_committed_with_the_offsets is broken: group 'pricing' commits offsets of orders-0 in",
+        ),
         ("test_twice", "no_input_is_committed_twice is broken: group 'pricing' had committed orders-0 up to offset 3"),
         ("test_story", "only_what_was_asked_to_commit_is_committed is broken: A read_committed reader never sees"),
         ("test_story", "fault: a copy of the commit is late, at EndTxn"),

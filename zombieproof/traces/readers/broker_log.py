@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import BrokerLine, Hosted, UnusedLines
+from zombieproof.traces.evidence import BrokerLine, Hosted, LinesRead
 from zombieproof.traces.readers.broker_statements import REFUSAL, TABLE
 from zombieproof.traces.readers.files import TOPIC_PARTITION
 from zombieproof.traces.readers.lines import Lines
@@ -43,12 +43,11 @@ CUT = "possibly cut: the logger at the end is missing"
 
 @dataclass(slots=True)
 class BrokerLog:
-    """The content of one log. `used` counts lines, those that another reader turns into evidence included."""
+    """The content of one log. `read` counts lines, those that another reader turns into evidence included."""
 
+    read: LinesRead
     hosted: list[Hosted] = field(default_factory=list)
     lines: list[BrokerLine] = field(default_factory=list)
-    used: int = 0
-    unused: list[UnusedLines] = field(default_factory=list)
 
 
 def read_broker_log(data: memoryview, file: str) -> BrokerLog:
@@ -70,8 +69,7 @@ class _Reading:
     """One pass over a log."""
 
     def __init__(self, data: memoryview, file: str) -> None:
-        self.log, self._file = BrokerLog(), file
-        self._counts: dict[str, tuple[int, int]] = {}
+        self.log, self._file = BrokerLog(LinesRead(file)), file
         self._understood: list[_Understood] = []
         self._own: int | None = None
         self._has_loggers = False
@@ -86,7 +84,6 @@ class _Reading:
             for each in self.log.hosted
         ]
         self._keep_what_is_whole()
-        self.log.unused = [UnusedLines(file, reason, *counted) for reason, counted in self._counts.items()]
 
     def _take(self, line: str, number: int, *, is_last: bool) -> None:
         start = HEAD.match(line)
@@ -98,11 +95,11 @@ class _Reading:
             return
         self._has_loggers |= message.is_whole and message.speaker is not REFUSAL
         if not message.is_whole and CUT_LOGGER.search(line):
-            self._count(CUT, number)
+            self.log.read.leave_out(CUT, number)
             return
         found = TABLE.match(message)
         if found is None:
-            self._count(IDLE if message.is_idle else UNKNOWN, number)
+            self.log.read.leave_out(IDLE if message.is_idle else UNKNOWN, number)
             return
         row, match = found
         moment = timestamp_ms(line) if moment is None else moment
@@ -138,15 +135,11 @@ class _Reading:
             else:
                 is_kept = not self._has_loggers
             if not is_kept:
-                self._count(CUT, each.line.line)
+                self.log.read.leave_out(CUT, each.line.line)
                 continue
-            self.log.used += 1
+            self.log.read.used += 1
             if each.row.meaning:
                 self.log.lines.append(each.line)
-
-    def _count(self, reason: str, number: int) -> None:
-        count, first = self._counts.get(reason, (0, number))
-        self._counts[reason] = (count + 1, first)
 
     def _take_hosted(self, line: str, number: int, *, is_last: bool) -> None:
         if self._own is None and "[Transaction" in line and (name := SELF.search(line)):

@@ -26,6 +26,7 @@ from zombieproof.traces.evidence import (
     Evidence,
     EvidenceError,
     Ignored,
+    LinesRead,
     Lost,
     PartitionLog,
     ProducerSnapshot,
@@ -49,7 +50,7 @@ from zombieproof.traces.readers.ends import look_for_ends
 from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
 from zombieproof.traces.readers.folders import files_in
 from zombieproof.traces.readers.lines import Reached
-from zombieproof.traces.readers.recognise import Kind, by_content, by_name
+from zombieproof.traces.readers.recognise import Kind, begins_with_text, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
@@ -257,6 +258,8 @@ class _Collector:
         with opened(path) as content:
             meter.length = len(content.data)
             found = kind or by_content(content.data)
+            if kind in OF_ONE_PARTITION and begins_with_text(content.data) and by_content(content.data) is Kind.DUMP:
+                found = Kind.DUMP
             if self._leaves_out(path, found):
                 return
             if isinstance(found, str) and content.fault is None:
@@ -390,6 +393,14 @@ class _Collector:
 
     def _dump(self, data: memoryview, file: str) -> None:
         dump = read_dump(data, file, self._keep, self._reached)
+        evidence = self.evidence
+        evidence.lines.append(dump.read)
+        if not dump.read.used:
+            evidence.files.remove(file)
+            evidence.ignored.append(Ignored(file, "no line of it can be understood"))
+        if dump.named is not None:
+            source = f"the partition of a dump from its name: {dump.named.told}"
+            evidence.dialects.setdefault(source, []).append(file)
         for dialect in dialects_of_dump(data):
             self.evidence.dialects.setdefault(dialect, []).append(file)
         self.evidence.damage += dump.damage
@@ -411,7 +422,6 @@ class _Collector:
         for segment, entries in dump.indexes:
             if not self._narrowing.leaves_out(place_of(segment).topic):
                 self._take_index(Source.DUMP, segment, file, entries)
-
         self._tool_output_beside(data[:HEAD], file)
 
     def _tool_output(self, data: memoryview, file: str) -> None:
@@ -443,24 +453,22 @@ class _Collector:
         log = read_broker_log(data, file)
         self.evidence.hosted += log.hosted
         self.evidence.broker_lines += log.lines
-        self.evidence.unused_lines += log.unused
-        if log.used:
-            self.evidence.used_lines[file] = log.used
         self.evidence.coordinator_lines += transitions
         self.evidence.client_lines += client_lines
         self.evidence.damage += torn + cut
         has_tables = self._tool_output_beside(data, file)
-        if not (log.used or log.hosted or transitions or client_lines or torn or cut or has_tables):
-            self._not_understood(file)
+        if log.read.used or log.hosted or transitions or client_lines or torn or cut or has_tables:
+            self.evidence.lines += [log.read] * (log.read.used > 0 or log.read.unused != {})
+        else:
+            self._not_understood(log.read)
 
-    def _not_understood(self, file: str) -> None:
+    def _not_understood(self, read: LinesRead) -> None:
         """Count a log of which no line says anything among the files that are not read."""
-        self.evidence.files.remove(file)
-        self.read_from.discard(Path(file).resolve())
-        known = sum(each.count for each in self.evidence.unused_lines if each.file == file)
-        self.evidence.unused_lines = [each for each in self.evidence.unused_lines if each.file != file]
+        self.evidence.files.remove(read.file)
+        self.read_from.discard(Path(read.file).resolve())
+        known = sum(each.count for each in read.unused.values())
         named = f" ({known:,} of a known class)" if known else ""
-        self.evidence.ignored.append(Ignored(file, f"text of a log, and no line of it is understood{named}"))
+        self.evidence.ignored.append(Ignored(read.file, f"text of a log, and no line of it is understood{named}"))
 
     def finish(self) -> Evidence:
         """Put together what was read."""

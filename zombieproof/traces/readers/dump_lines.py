@@ -6,7 +6,7 @@ print is looked up with the default that says "unknown".
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.faults import Undecodable
@@ -23,8 +23,8 @@ TIMESTAMP_TYPES = {
 CODECS = {codec.name: codec for codec in Codec}
 OPTIONAL = re.compile(r"(?:OptionalLong\.empty|None|(?:OptionalLong\[|Some\()(?P<value>-?\d{1,19})[\])])", re.ASCII)
 BOOLEANS = {"true": True, "false": False}
-MARKER_SIZE = 78
-"""Bytes of an end-transaction marker batch: releases that do not print ``isControl`` give it away by nothing else."""
+HEADER_SIZE = 61
+"""Bytes of a batch without records: releases that do not print ``count`` show an emptied batch by nothing else."""
 
 RECORD = re.compile(
     r"\| offset: (?P<offset>\d{1,19}) (?:isValid: \w+ crc: \w+ key[sS]ize: (?P<key_2_8>-?\d{1,10}) "
@@ -42,6 +42,15 @@ OLD_RECORD = re.compile(
     r"sequence: (?P<sequence>-?\d{1,10}) isTransactional: (?P<transactional>true|false) headerKeys: \[",
     re.ASCII,
 )
+OLD_FORMAT = re.compile(
+    r"offset: \d{1,19} position: \d{1,19} (?:\w+: -?\d{1,19} )?(?:isvalid: \w+ )?"
+    r"(?:keysize: -?\d+ valuesize: -?\d+ |(?:payload)?size: \d+ )?magic: [01] compresscodec: \w",
+    re.ASCII,
+)
+"""A batch or record of message format 0 or 1: all releases that know it print these fields in this order."""
+INDEX_ENTRY = re.compile(r"offset: \d{1,19} position: \d{1,19}", re.ASCII)
+INVALID_BYTES = re.compile(r"Found (\d{1,19}) invalid bytes at the end of ", re.ASCII)
+FAILURES = ("Exception in thread", "Caused by: ", "org.apache.kafka.common.errors.CorruptRecord")
 MARKER = re.compile(r"endTxnMarker: (?P<kind>COMMIT|ABORT) coordinatorEpoch: (?P<epoch>-?\d{1,10})", re.ASCII)
 CONTROL = re.compile(r"(?:controlType: \w+\(-?\d+\)|(?:LeaderChange|Snapshot\w+|KRaft\w+):? \{)", re.ASCII)
 
@@ -56,8 +65,7 @@ BEHIND_HEADERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RecordLine:
+class RecordLine(NamedTuple):
     """The left part of a record line. `rest` is what follows the header keys: key and payload, or the marker."""
 
     offset: int
@@ -130,30 +138,34 @@ def batch_of(line: str, file: str) -> LoggedBatch:
         raise Undecodable("compresscodec: is missing or unknown")
     if last < base:
         raise Undecodable(f"lastOffset {last} is below baseOffset {base}")
-    batch = LoggedBatch(
+    size = number(found, "size:")
+    is_transactional = truth(found, "isTransactional:")
+    base_sequence = number(found, "baseSequence:")
+    # Transactional data always has a sequence, so what has none is a marker.
+    is_control = truth(found, "isControl:") if "isControl:" in found else is_transactional and base_sequence == NONE
+    # Where the CRC stands last in the line, nothing shows that it is whole.
+    is_last = line.rstrip().rpartition(": ")[0].endswith(" crc")
+    return LoggedBatch(
         base_offset=base,
         last_offset=last,
-        count=number(found, "count:", last - base + 1),
-        base_sequence=number(found, "baseSequence:"),
+        count=number(found, "count:", last - base + 1 if size > HEADER_SIZE else 0),
+        base_sequence=base_sequence,
         last_sequence=number(found, "lastSequence:"),
         producer_id=number(found, "producerId:", NONE),
         producer_epoch=number(found, "producerEpoch:"),
         partition_leader_epoch=number(found, "partitionLeaderEpoch:"),
-        is_transactional=truth(found, "isTransactional:"),
-        is_control=truth(found, "isControl:") if "isControl:" in found else False,
+        is_transactional=is_transactional,
+        is_control=is_control,
         delete_horizon_ms=optional(found.get("deleteHorizonMs:")),
         position=number(found, "position:"),
         max_timestamp_ms=number(found, name),
         timestamp_type=TIMESTAMP_TYPES[name],
-        size=number(found, "size:"),
+        size=size,
         codec=codec,
-        crc=number(found, "crc:"),
+        crc=None if is_last else number(found, "crc:"),
         is_valid=truth(found, "isvalid:"),
         file=file,
     )
-    if "isControl:" not in found:
-        batch.is_control = batch.is_transactional and batch.base_sequence == NONE and batch.size == MARKER_SIZE
-    return batch
 
 
 def record_of(line: str) -> RecordLine:
@@ -206,7 +218,7 @@ def old_record_of(line: str, file: str) -> tuple[RecordLine, LoggedBatch]:
         producer_epoch=int(found["epoch"]),
         partition_leader_epoch=NONE,
         is_transactional=found["transactional"] == "true",
-        is_control=bool(MARKER.match(rest) or CONTROL.match(rest)),
+        is_control=bool(CONTROL.match(rest)) or (found["transactional"] == "true" and sequence == NONE),
         delete_horizon_ms=None,
         position=int(found["position"]),
         max_timestamp_ms=time,

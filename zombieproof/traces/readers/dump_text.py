@@ -7,64 +7,42 @@ Source: reference §9.1 to §9.3.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from zombieproof.formats.transaction_index import IndexEntry
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import (
     Damage,
+    LinesRead,
     LoggedBatch,
     LoggedRecord,
-    ProducerSnapshotEntry,
-    TransactionStateRecord,
     Unit,
 )
-from zombieproof.traces.readers import dump_lines, internal_text
+from zombieproof.traces.readers import dump_body, dump_lines
+from zombieproof.traces.readers.dump_body import STRUCTURE
+from zombieproof.traces.readers.dump_content import (
+    BATCH_CUT,
+    CUT,
+    NO_FILE,
+    NO_OFFSET,
+    OF_INDEX,
+    OF_NO_LOG,
+    OLD_FORMAT,
+    UNKNOWN_TYPE,
+    USED,
+    WITHOUT_METADATA,
+    WITHOUT_RECORDS,
+    DumpContent,
+    DumpedSegment,
+)
 from zombieproof.traces.readers.dump_lines import RecordLine
-from zombieproof.traces.readers.files import base_offset_of, place_of
+from zombieproof.traces.readers.dump_name import partition_named_by
+from zombieproof.traces.readers.files import UNKNOWN_PARTITION, Place, base_offset_of, place_of, plain_name
 from zombieproof.traces.readers.lines import Lines, Reached
-from zombieproof.traces.readers.offsets_log import commit_record
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep
 
-STRUCTURE = (
-    "| offset: ",
-    "offset: ",
-    "baseOffset: ",
-    "Dumping ",
-    "Log starting offset: ",
-    "Starting offset: ",
-    "Found ",
-)
-OF_INTERNAL_TOPICS = {
-    "transaction_metadata::": TRANSACTION_STATE,
-    '{"type":"0","data":{"transactionalId":': TRANSACTION_STATE,
-    "offset_commit::": CONSUMER_OFFSETS,
-    '{"type":"1","data":{"group":': CONSUMER_OFFSETS,
-}
-"""How decoded keys begin: tells the topic where the path of the segment does not."""
-
-FAILURES = ("Exception in thread", "Caused by: ", "org.apache.kafka.common.errors.CorruptRecord")
-REPLACED = "\ufffd"
-WITHOUT_RECORDS = "was dumped without its records"
-"""A note about the dump of an internal topic, which tells nothing then."""
-
-
-@dataclass(slots=True)
-class DumpContent:
-    """What one dump file shows: parts in the order of its ``Dumping`` lines.
-
-    `damage` is of the dump itself (cut or lost lines); damage of a segment that the tool reports is in its content.
-    """
-
-    file: str
-    segments: list[SegmentContent] = field(default_factory=list)
-    snapshots: list[tuple[str, list[ProducerSnapshotEntry]]] = field(default_factory=list)
-    indexes: list[tuple[str, list[IndexEntry]]] = field(default_factory=list)
-    damage: list[Damage] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+NO_LOGS = (".index", ".timeindex", ".checkpoint")
+"""Ends of the names of files that the tool prints too, and that hold no records of a partition."""
 
 
 def looks_like_dump(line: str) -> bool:
@@ -79,36 +57,18 @@ def read_dump(data: memoryview, file: str, keep: Keep = Keep.NEEDED, reached: Re
     return _Reader(Lines(data, reached), file, keep).read()
 
 
-@dataclass(slots=True)
-class _Segment:
-    """The segment that is being read. `batch` is the one whose records come next, at line `batch_line`.
-
-    `is_short`: a line of its records was cut, and that is said already. `is_begun`: its log start was printed.
-    """
-
-    content: SegmentContent
-    next_position: int = 0
-    batch: LoggedBatch | None = None
-    batch_line: int = 0
-    shown: int = 0
-    is_short: bool = False
-    is_begun: bool = False
-    shows_records: bool = False
-    shows_payloads: bool = False
-    is_old: bool = False
-
-
 class _Reader:
     def __init__(self, lines: Lines, file: str, keep: Keep) -> None:
         self._lines = lines
         self._keep = keep
-        self._out = DumpContent(file)
-        self._segment: _Segment | None = None
+        self._out = DumpContent(LinesRead(file))
+        self._segment: DumpedSegment | None = None
         self._other: str | None = None
+        self._named: set[str] = set()
+        """Segments whose partition was taken from the name of the file: it names one partition only."""
 
     def read(self) -> DumpContent:
-        handlers: tuple[tuple[str, Callable[[str], None]], ...] = (
-            ("| offset: ", self._record),
+        handlers: tuple[tuple[str, Callable[[str], str | None]], ...] = (
             ("baseOffset: ", self._batch),
             ("offset: ", self._old_record),
             ("Dumping ", self._begin),
@@ -118,12 +78,21 @@ class _Reader:
             ("producerId: ", self._snapshot),
             ("version: ", self._index),
         )
+        used = 0
         for line in self._lines:
-            handler = next((handle for prefix, handle in handlers if line.startswith(prefix)), self._noise)
             try:
-                handler(line)
+                if line.startswith("| offset: "):
+                    reason: str | None = self._record(line)  # most lines are
+                else:
+                    reason = next((handle for prefix, handle in handlers if line.startswith(prefix)), self._noise)(line)
             except Undecodable as fault:
                 self._cut(str(fault))
+                reason = CUT
+            if reason:
+                self._out.read.leave_out(reason, self._lines.number)
+            elif reason is not None:
+                used += 1
+        self._out.read.used = used
         self._end_segment()
         return self._out
 
@@ -134,60 +103,102 @@ class _Reader:
             self._segment.content.torn_tail = True
             self._segment.next_position = NONE
             self._segment.is_short = True
+            if self._segment.is_old:
+                # The next record may be of the same batch: it is shown apart, behind the place that cannot be read.
+                self._end_batch()
 
     def _is_last_and_open(self) -> bool:
         """Whether the line taken last has no line feed: a number at its end may go on."""
         return self._lines.ends_open and self._lines.peek(0) is None
 
-    def _begin(self, line: str) -> None:
+    # ---------------------------------------------------------------- segments
+
+    def _begin(self, line: str) -> str:
         self._end_segment()
         path = line.removeprefix("Dumping ").strip()
-        self._other = None
+        self._other = None if path.endswith(".log") else path
         if path.endswith(".log"):
-            content = SegmentContent(path, place_of(path), self._out.file, Unit.LINE, base_offset_of(path))
-            self._segment = _Segment(content)
-            self._out.segments.append(content)
+            self._begin_segment(path)
         elif path.endswith(".snapshot"):
-            self._other = path
             self._out.snapshots.append((path, []))
         elif path.endswith(".txnindex"):
-            self._other = path
             self._out.indexes.append((path, []))
-        elif self._is_last_and_open():
-            raise Undecodable("the last line is cut")
+        elif self._is_last_and_open() or not path.endswith(NO_LOGS):
+            self._other = None
+            self._begin_segment("", place_of(path))
+            raise Undecodable("the line is cut, or is of no file of a partition")
+        return USED
 
-    def _open(self) -> _Segment:
-        """The segment that a batch or record belongs to; a dump whose beginning is missing does not say which."""
-        if self._segment is None:
-            self._cut("batches come before the line 'Dumping …' that says whose they are: the beginning is missing")
-            content = SegmentContent("", place_of(""), self._out.file, Unit.LINE, skipped=True)
-            self._segment = _Segment(content, next_position=NONE)
-            self._out.segments.append(content)
-        return self._segment
+    def _begin_segment(self, path: str, place: Place | None = None) -> DumpedSegment:
+        """A segment whose partition its path tells, or the name of the file: that names one partition."""
+        content = SegmentContent(path, place or place_of(path), self._out.file, Unit.LINE, base_offset_of(path))
+        segment = self._segment = DumpedSegment(content, next_position=0 if path else NONE)
+        self._out.segments.append(content)
+        is_told = any(each.place.is_known and not each.is_guessed for each in self._out.segments)
+        named = None if is_told else partition_named_by(self._out.file)
+        if named is not None and plain_name(path) not in self._named:
+            self._named.add(plain_name(path))
+            self._out.named, content.is_guessed, content.place = named, True, named.place
+        return segment
 
-    def _start(self, line: str) -> None:
+    def _open(self, batch: LoggedBatch | None = None, *, repeats: bool = False) -> DumpedSegment:
+        """The segment that a batch belongs to; without a line ``Dumping`` nothing tells its path.
+
+        Positions only rise in a segment (`repeats`: each record has that of its batch): else the next one has begun, or
+        the same lines are there twice.
+        """
+        segment = self._segment
+        if segment is not None and batch is not None and batch.position + repeats <= segment.last_position:
+            if segment.has_shown(batch):
+                raise Undecodable("the lines of this batch are there twice")
+            self._cut(f"byte {batch.position} follows byte {segment.last_position}: the line 'Dumping …' is missing")
+            self._end_segment()
+            segment = None
+        if segment is None:
+            segment = self._begin_segment("")
+            if batch is not None and batch.position:
+                self._cut(f"the first batch shown is at byte {batch.position} of its segment: the beginning is missing")
+            segment.next_position = NONE if batch is None else batch.position
+        if batch is not None:
+            segment.last_position = batch.position
+        return segment
+
+    def _start(self, line: str) -> str:
         if self._is_last_and_open():
             raise Undecodable("the last line is cut")
         value = line.rpartition(": ")[2].strip()
-        if self._segment:
-            self._segment.is_begun = True
-        if self._segment and value.isdecimal() and len(value) < 20:
-            self._segment.content.start_offset = int(value)
+        if not value.isdecimal() or len(value) >= 20:
+            raise Undecodable("the line is cut")
+        if self._other is not None:
+            return OF_INDEX
+        if self._segment is not None and (self._segment.is_begun or self._segment.content.batches):
+            self._cut("the line 'Dumping …' is missing")
+            self._end_segment()
+        segment = self._segment or self._begin_segment("")
+        segment.next_position = max(segment.next_position, 0)
+        segment.is_begun = True
+        segment.content.start_offset = int(value)
+        return USED
 
-    def _batch(self, line: str) -> None:
-        segment = self._open()
+    # ---------------------------------------------------------------- batches and records
+
+    def _batch(self, line: str) -> str:
+        if self._other is not None:
+            return OF_NO_LOG
         self._end_batch()
         if self._is_last_and_open() and line.rpartition(": ")[2] not in dump_lines.BOOLEANS:
             raise Undecodable("the last line is cut")
         batch = dump_lines.batch_of(line, self._out.file)
+        segment = self._open(batch)
         if segment.next_position not in (NONE, batch.position):
             self._cut(f"the batch at position {batch.position} follows byte {segment.next_position}: lines are missing")
         segment.next_position = batch.position + batch.size
-        self._accept(batch)
+        self._accept(segment, batch)
+        return USED
 
-    def _accept(self, batch: LoggedBatch) -> None:
-        segment = self._open()
+    def _accept(self, segment: DumpedSegment, batch: LoggedBatch) -> None:
         segment.batch, segment.batch_line, segment.shown, segment.is_short = batch, self._lines.number, 0, False
+        segment.last_offset = NONE
         if batch.is_valid:
             segment.content.take(batch, self._lines.number)
             return
@@ -195,122 +206,116 @@ class _Reader:
         message = f"the batch at offset {batch.base_offset}, byte {batch.position} of the segment, has a bad CRC"
         segment.content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
 
-    def _record(self, line: str) -> None:
+    def _record(self, line: str) -> str:
+        if self._other is not None:
+            return OF_NO_LOG
         segment = self._open()
         record = dump_lines.record_of(line)
-        if segment.batch is None and segment.next_position == NONE:
-            return
+        if segment.batch is None and segment.next_position == NONE and self._out.damage:
+            dump_body.whole_body(record, self._lines)
+            return BATCH_CUT
         if segment.batch is None or not segment.batch.base_offset <= record.offset <= segment.batch.last_offset:
             segment.shows_records = True
             self._end_batch()
             raise Undecodable(f"the record at offset {record.offset} is in no batch: the line of its batch is missing")
-        self._show(record)
+        if record.offset == segment.last_offset:
+            raise Undecodable(f"the record at offset {record.offset} is there twice")
+        return self._show(segment, segment.batch, record)
 
-    def _old_record(self, line: str) -> None:
-        if " isvalid: " not in line:
-            return
-        if " keysize: " not in line or " producerId: " not in line:
+    def _old_record(self, line: str) -> str:
+        if self._other is not None:
+            return OF_INDEX
+        if dump_lines.OLD_FORMAT.match(line):
             segment = self._open()
             segment.content.old_format += 1
             segment.content.skipped = True
             segment.next_position = NONE
-            return
-        segment = self._open()
-        segment.is_old = True
+            return OLD_FORMAT
+        if self._segment is None and dump_lines.INDEX_ENTRY.fullmatch(line):
+            return OF_INDEX
+        self._open().is_old = True
         record, single = dump_lines.old_record_of(line, self._out.file)
+        segment = self._open(single, repeats=True)
+        segment.is_old = True
         batch = segment.batch
         if batch is None or batch.position != single.position or batch.last_offset >= record.offset:
             self._end_batch()
-            self._accept(single)
+            self._accept(segment, single)
+            batch = single
         else:
             batch.last_offset, batch.last_sequence = single.last_offset, single.last_sequence
             batch.max_timestamp_ms = max(batch.max_timestamp_ms, single.max_timestamp_ms)
             batch.count += 1
-        self._show(record)
+        return self._show(segment, batch, record)
 
-    def _show(self, record: RecordLine) -> None:
+    def _show(self, segment: DumpedSegment, batch: LoggedBatch, record: RecordLine) -> str:
         """Put a record into the batch that is being shown."""
-        segment = self._open()
-        batch = segment.batch
-        assert batch is not None
-        segment.shows_records = True
+        segment.shows_records, segment.last_offset = True, record.offset
         segment.shown += 1
         if batch.is_control:
-            marker = dump_lines.marker_of(record.rest)
-            if marker is not None and self._is_last_and_open():
-                raise Undecodable("the line of a marker is cut")
-            batch.marker = marker
-        elif self._topic_of(segment, record) in (TRANSACTION_STATE, CONSUMER_OFFSETS):
-            self._internal(segment, batch, record)
-        else:
-            self._payload(segment, batch, record)
+            return self._control(segment, batch, record)
+        if self._topic_of(segment, record) in dump_body.DECODERS:
+            return self._internal(segment, batch, record)
+        return self._payload(segment, batch, record)
 
-    def _topic_of(self, segment: _Segment, record: RecordLine) -> str:
+    def _control(self, segment: DumpedSegment, batch: LoggedBatch, record: RecordLine) -> str:
+        marker = dump_lines.marker_of(record.rest)
+        if marker is None:
+            # It is shown, and it is not a marker.
+            batch.records = []
+            return USED
+        before = segment.epochs.get(batch.producer_id, NONE)
+        is_prefix = before > marker.coordinator_epoch and str(before).startswith(str(marker.coordinator_epoch))
+        if is_prefix or self._is_last_and_open():
+            raise Undecodable("the line of a marker is cut")
+        segment.epochs[batch.producer_id] = marker.coordinator_epoch
+        batch.marker = marker
+        return USED
+
+    def _topic_of(self, segment: DumpedSegment, record: RecordLine) -> str:
         place = segment.content.place
-        if not place.topic:
-            key = record.rest.removeprefix("key: ")
-            topic = next((topic for start, topic in OF_INTERNAL_TOPICS.items() if key.startswith(start)), "")
-            segment.content.place = replace(place, topic=topic)
-            return topic
-        return place.topic
+        if place.topic and not segment.content.is_guessed:
+            return place.topic
+        topic = dump_body.topic_of_key(record.rest.removeprefix("key: "))
+        if topic and topic != place.topic:
+            segment.content.place = Place(topic, UNKNOWN_PARTITION, place.replica)
+        return topic or place.topic
 
-    def _internal(self, segment: _Segment, batch: LoggedBatch, record: RecordLine) -> None:
-        if not record.rest.startswith("key: ") or not batch.is_valid:
-            return
+    def _internal(self, segment: DumpedSegment, batch: LoggedBatch, record: RecordLine) -> str:
         place = segment.content.place
         body = record.rest.removeprefix("key: ")
+        if body == record.rest or not batch.is_valid:
+            return USED
+        why = dump_body.why_not_decoded(body, place.topic)
+        if why:
+            dump_body.whole_body(record, self._lines)
+            segment.note = segment.note or why
+            return f"a record of {place.topic}, which {why} ({dump_body.DECODERS[place.topic]})"
         if self._is_last_and_open() and not body.endswith(("}", "<DELETE>")):
             raise Undecodable("the line of a record is cut")
         if body.startswith("Error at offset"):
-            message = f"the tool could not decode a record: {body}"
+            message = f"the tool could not decode a record with {dump_body.DECODERS[place.topic]}: {body}"
             segment.content.damage.append(Damage(self._out.file, self._lines.number, message, Unit.LINE))
-        elif place.topic == TRANSACTION_STATE and (found := internal_text.transaction_record(body)):
-            transactional_id, value = found
-            state = TransactionStateRecord(
-                transactional_id,
-                place.partition,
-                record.offset,
-                record.timestamp_ms,
-                value,
-                self._out.file,
-                record.offset,
-            )
-            segment.content.transaction_states.append(state)
-        elif place.topic == CONSUMER_OFFSETS and (commit := internal_text.offset_record(body)):
-            key, offset = commit
-            segment.content.offset_commits.append(commit_record(batch, place.partition, record.offset, key, offset))
+            return USED
+        if body.startswith(dump_body.UNKNOWN_TYPES):
+            return UNKNOWN_TYPE
+        self._out.damage += segment.take_decoded(batch, record, body, self._lines.number)
+        return USED
 
-    def _payload(self, segment: _Segment, batch: LoggedBatch, record: RecordLine) -> None:
-        body = self._whole_body(record)
+    def _payload(self, segment: DumpedSegment, batch: LoggedBatch, record: RecordLine) -> str:
+        body = dump_body.whole_body(record, self._lines)
         segment.shows_payloads |= bool(body)
         if record.value_size >= 0 and segment.shows_payloads and "payload: " not in body:
             raise Undecodable("the payload is missing: the line is cut")
         if self._keep is Keep.NEEDED and batch.is_dense and not segment.is_old:
-            return
+            return USED
         if batch.records is None:
             batch.records = []
-        key, value, shown = _split(body, record)
+        key, value, shown = dump_body.split(body, record)
         batch.records.append(LoggedRecord(record.offset, record.timestamp_ms, record.sequence, key, value, shown))
+        return USED
 
-    def _whole_body(self, record: RecordLine) -> str:
-        """Key and payload with the lines that they run over."""
-        body = record.rest
-        wanted = _size_of(record)
-        if not body or wanted is None or len(body.encode()) >= wanted:
-            return body
-        parts, size = [body], len(body.encode())
-        while size < wanted and (line := self._lines.peek(len(parts) - 1)) is not None:
-            parts.append(line)
-            size += 1 + len(line.encode())
-        if size == wanted and REPLACED not in body:
-            for _ in parts[1:]:
-                self._lines.take()
-            return "\n".join(parts)
-        if self._lines.peek(0) is None and self._lines.ends_open and not set("?" + REPLACED) & set(body):
-            raise Undecodable(f"the last record has {len(body.encode())} bytes of {wanted}: the line is cut")
-        while (line := self._lines.peek(0)) is not None and not line.startswith(STRUCTURE):
-            self._lines.take()
-        return body
+    # ---------------------------------------------------------------- ends
 
     def _end_batch(self) -> None:
         """A dump that shows records shows all of a batch."""
@@ -318,7 +323,7 @@ class _Reader:
         if segment is None or segment.batch is None:
             return
         batch, segment.batch = segment.batch, None
-        if segment.is_old and batch.is_dense and self._keep is Keep.NEEDED:
+        if segment.is_old and batch.is_dense and not batch.is_control and self._keep is Keep.NEEDED:
             batch.records = None
         if segment.shows_records and batch.is_valid and segment.shown < batch.count and not segment.is_short:
             segment.content.torn_tail = True
@@ -327,66 +332,68 @@ class _Reader:
 
     def _end_segment(self) -> None:
         self._end_batch()
-        segment = self._segment
-        if segment and not (segment.is_begun or segment.content.batches or segment.is_short or segment.is_old):
-            message = f"nothing of {segment.content.segment} is shown, not even its log start: lines are missing"
-            segment.content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
-        if self._segment and not self._segment.shows_records:
-            internal = self._segment.content.place.topic in (TRANSACTION_STATE, CONSUMER_OFFSETS)
-            if internal and self._segment.content.batches:
-                self._out.notes.append(f"{self._segment.content.segment} {WITHOUT_RECORDS}")
-        self._segment = None
+        segment, self._segment = self._segment, None
+        if segment is None:
+            return
+        content = segment.content
+        is_shown = segment.is_begun or content.batches or segment.is_old
+        if not content.segment:
+            segment.name_after_first_batch()
+            if not is_shown:
+                self._out.segments.remove(content)
+        elif not (is_shown or segment.is_short):
+            message = f"nothing of {content.segment} is shown, not even its log start: lines are missing"
+            content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
+        if content.place.topic in dump_body.DECODERS and content.batches and not segment.shows_records:
+            segment.note = segment.note or WITHOUT_RECORDS
+        if segment.note:
+            self._out.notes.append(f"{content.segment} {segment.note}")
 
-    def _trailing(self, line: str) -> None:
+    # ---------------------------------------------------------------- other lines
+
+    def _trailing(self, line: str) -> str | None:
         if self._is_last_and_open():
             raise Undecodable("the last line is cut")
-        if self._segment and " invalid bytes at the end of " in line:
+        found = dump_lines.INVALID_BYTES.match(line)
+        if found is None:
+            if line == "Found " or line[6:7].isdecimal():
+                raise Undecodable("the line is cut")
+            return None
+        if self._segment:
             name = self._segment.content.segment
-            message = f"the tool found {line.split(' ')[1]} bytes at the end of {name} that are not a whole batch"
+            message = f"the tool found {found[1]} bytes at the end of {name} that are not a whole batch"
             self._segment.content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
+        return USED
 
-    def _snapshot(self, line: str) -> None:
-        if self._other and self._other.endswith(".snapshot"):
-            if self._is_last_and_open():
-                raise Undecodable("the last line is cut")
-            self._out.snapshots[-1][1].append(dump_lines.snapshot_entry_of(line))
+    def _snapshot(self, line: str) -> str:
+        if not (self._other and self._other.endswith(".snapshot")):
+            return NO_FILE
+        if self._is_last_and_open():
+            raise Undecodable("the last line is cut")
+        self._out.snapshots[-1][1].append(dump_lines.snapshot_entry_of(line))
+        return USED
 
-    def _index(self, line: str) -> None:
-        if self._other and self._other.endswith(".txnindex"):
-            if self._is_last_and_open():
-                raise Undecodable("the last line is cut")
-            self._out.indexes[-1][1].append(dump_lines.index_entry_of(line))
+    def _index(self, line: str) -> str:
+        if not (self._other and self._other.endswith(".txnindex")):
+            return NO_FILE
+        if self._is_last_and_open():
+            raise Undecodable("the last line is cut")
+        self._out.indexes[-1][1].append(dump_lines.index_entry_of(line))
+        return USED
 
-    def _noise(self, line: str) -> None:
-        if self._segment and line.startswith(FAILURES):
+    def _noise(self, line: str) -> str | None:
+        if self._segment and line.startswith(dump_lines.FAILURES):
             message = f"the tool gave up in {self._segment.content.segment}: {line}"
             self._segment.content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
-        elif line and self._lines.ends_open and self._lines.peek(0) is None and _is_cut(line):
-            raise Undecodable("the last line is cut")
+            return USED
+        if line and _is_cut(line):
+            raise Undecodable("the last line is cut" if self._is_last_and_open() else "the line is cut")
+        if self._segment and line.startswith("| "):
+            self._segment.note = self._segment.note or WITHOUT_METADATA
+            return NO_OFFSET
+        return None
 
 
 def _is_cut(line: str) -> bool:
     """Whether a line can be the beginning of one of the tool's own lines."""
     return any(prefix.startswith(line) for prefix in (*STRUCTURE, "producerId: ", "version: "))
-
-
-def _size_of(record: RecordLine) -> int | None:
-    """Bytes that ``key: … payload: …`` should have; None when neither is printed."""
-    if record.rest.startswith("key: ") and record.key_size >= 0:
-        return len("key: ") + record.key_size + (len(" payload: ") + record.value_size if record.value_size >= 0 else 0)
-    if record.rest.startswith("payload: ") and record.value_size >= 0:
-        return len("payload: ") + record.value_size
-    return None
-
-
-def _split(body: str, record: RecordLine) -> tuple[bytes | None, bytes | None, bool]:
-    """Key, value, and whether both are shown as they are in the log."""
-    text = body.encode()
-    if REPLACED in body or len(text) != _size_of(record):
-        return None, None, record.key_size < 0 and record.value_size < 0
-    if body.startswith("payload: "):
-        return None, text[len("payload: ") :], True
-    key, behind = text[5 : 5 + record.key_size], text[5 + record.key_size :]
-    if record.value_size < 0:
-        return key, None, True
-    return (key, behind[10:], True) if behind.startswith(b" payload: ") else (None, None, False)

@@ -135,6 +135,7 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
         log.unsound += segment.unsound
         log.torn_tail = segment.torn_tail or (log.torn_tail and not batches)
         log.end_offset = max(log.end_offset, _begin(segment), batches[-1].last_offset + 1 if batches else 0)
+        log.is_guessed |= segment.is_guessed
         if segment.file not in log.files:
             log.files.append(segment.file)
     log.batches, log.damaged_at = joined, frozenset(broken | between)

@@ -95,6 +95,11 @@ def by_name(file: str) -> Kind | str | None:
     return BESIDE_LOGS.get(name)
 
 
+def begins_with_text(data: memoryview) -> bool:
+    """Whether a file that has the name of a segment, snapshot or index is a text: those begin with a number."""
+    return len(data) > 1 and data[0] > 0 and data[1] > 0
+
+
 def by_content(data: memoryview) -> Kind | str:
     """The kind that the content tells, or why the file is no evidence."""
     if not len(data):

@@ -18,7 +18,7 @@ class SegmentContent:
     offset of the first sound batch behind each unreadable place. `torn_tail`: something unreadable stands behind the
     last sound batch. `old_format` counts batches of message format 0 and 1, which know no transactions and are not
     read. `skipped`: such ones, or lines that a dump lacks, were passed over since the last sound batch. `last_place` is
-    where `file` shows the last sound batch.
+    where `file` shows the last sound batch. `is_guessed`: `place` was taken from the name of the file.
     """
 
     segment: str
@@ -34,6 +34,7 @@ class SegmentContent:
     skipped: bool = False
     old_format: int = 0
     last_place: int = 0
+    is_guessed: bool = False
     transaction_states: list[TransactionStateRecord] = field(default_factory=list)
     offset_commits: list[OffsetCommitRecord] = field(default_factory=list)
 

@@ -134,7 +134,7 @@ class UnusedOfFile(_Data):
 
 
 class LinesOfFile(_Data):
-    """How many lines of a broker's log were used, and those that were not."""
+    """How many lines of a text were used, and those that look like evidence and were not."""
 
     file: str
     used: int
@@ -145,7 +145,7 @@ class Judged(_Data):
     """What a verdict is about. `written_in` are the formats and dialects of text that were recognised.
 
     `compacted` names partitions of other than internal topics, and the offsets that the cleaner took from them.
-    `lines` counts the lines of brokers' logs.
+    `lines` counts the lines of texts that were used, and those that were not.
     """
 
     partitions: list[JudgedPartition] = []
@@ -238,7 +238,9 @@ class Report(_Data):
     "topic-partition" (all partitions but those of ``__transaction_state``). `group_offsets` holds the committed
     offset by group and "topic-partition". `narrowed` is None when everything was asked for. `earlier_logs` counts what
     belongs to topics that were deleted. `stated` is what tools report, None without their output; positions of groups
-    that no log has are in `group_offsets` too.
+    that no log has are in `group_offsets` too. `clients_unseen` says what the logs alone cannot show; empty where
+    something of clients was given. `lso_at_least` and `committed_at_least` name partitions of which the evidence hides
+    an outcome: the last stable offset, or the committed records, may be more than those listed.
     """
 
     verdict: Judgement
@@ -253,6 +255,9 @@ class Report(_Data):
     not_judged: list[NotJudged] = []
     earlier_logs: list[EarlierLog] = []
     stated: StatedByTools | None = None
+    clients_unseen: str = ""
+    lso_at_least: list[str] = []
+    committed_at_least: list[str] = []
 
     @property
     def is_in_full(self) -> bool:
@@ -268,5 +273,5 @@ class Report(_Data):
 
 
 def named(place: TopicPartition) -> str:
-    """A topic partition as people and Kafka's tools write it."""
-    return f"{place[0]}-{place[1]}"
+    """A topic partition as people and Kafka's tools write it; without a number that is not known."""
+    return place[0] if place[1] < 0 else f"{place[0]}-{place[1]}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from zombieproof.traces.verdict.report import Judgement, Narrowed, NotJudged, TransactionOutcome
+from zombieproof.traces.verdict.report import DamagedPlace, Judgement, Narrowed, NotJudged, TransactionOutcome
 
 
 class EndedBy(StrEnum):
@@ -139,7 +139,7 @@ class Open:
 
     `stated` and `stated_transactions` are open according to tools and snapshots, not to a log. `sources` names
     what they were taken from, also where nothing is open. `unread` names lines of tools, and
-    places of damaged snapshots, that were not used: they may hold more.
+    places of damaged snapshots, that were not used: they may hold more. `damage` may hide the end of what is open.
     """
 
     verdict: Judgement
@@ -152,3 +152,4 @@ class Open:
     stated_transactions: list[StatedTransaction] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+    damage: list[DamagedPlace] = field(default_factory=list)

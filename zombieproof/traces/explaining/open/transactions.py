@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.model.vocabulary import TransactionState
-from zombieproof.traces.evidence import Evidence, PartitionLog, TransactionLogValue, TransactionStateRecord
+from zombieproof.traces.evidence import Evidence, Holes, PartitionLog, TransactionLogValue, TransactionStateRecord
 from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
 from zombieproof.traces.explaining.open.stated import what_is_stated
 from zombieproof.traces.judging.across.matching import listed_by_partition, match
@@ -18,7 +18,7 @@ from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.gathering.statements import newest_ms
 from zombieproof.traces.judging.histories.coordinator_facts import facts_of
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
-from zombieproof.traces.judging.histories.partition_history import PartitionHistory
+from zombieproof.traces.judging.histories.partition_history import PartitionHistory, Run
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.spans import span_of_evidence
 from zombieproof.traces.judging.histories.visibility import OpenTransaction as OpenInLog
@@ -54,6 +54,7 @@ def what_is_open(examined: Examined, narrowing: Narrowing = EVERYTHING) -> Open:
         stated_transactions=stated.transactions,
         sources=stated.sources,
         unread=stated.unread,
+        damage=examined.report.damage,
     )
 
 
@@ -90,7 +91,7 @@ def _on_partition(
     run = history.open_run(begun.producer_id)
     owner = coordinators.owners.get(begun.producer_id)
     value = coordinators.last_value(owner)
-    is_certain = seen.is_certain and not (run is not None and run.interrupted)
+    is_certain = _is_certain(history.log, run, begun) if run is not None else seen.is_certain
     ended_by, txn = coordinators.ended_by(owner, history, begun)
     if ended_by is EndedBy.NOBODY and not is_certain:
         ended_by = EndedBy.UNKNOWN
@@ -109,6 +110,13 @@ def _on_partition(
         is_certain=is_certain,
         pending_offsets=_pending_offsets(examined.evidence, history.place, begun),
     )
+
+
+def _is_certain(log: PartitionLog, run: Run, begun: OpenInLog) -> bool:
+    """Whether nothing behind the beginning of a transaction is missing or unreadable that may have been its marker."""
+    if log.torn_tail or run.interrupted:
+        return False
+    return log.holes is Holes.CLEANER or all(gap.last < begun.first_offset for gap in log.missing())
 
 
 def _time_of(log: PartitionLog, offset: int) -> int | None:

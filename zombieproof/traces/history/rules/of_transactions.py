@@ -23,7 +23,8 @@ def nobody_reads_what_is_aborted(facts: Facts) -> Iterator[Found]:
         transaction = write.transaction
         if transaction is not None and transaction.fate is Fate.ABORTED:
             said = transaction.told or transaction.last_end or transaction.begin
-            message = f"{write.send.value} of {transaction.name}, which is not committed, was read by {read.reader}"
+            ended = "whose commit nobody had asked for" if transaction.commit is None else "which was not committed"
+            message = f"{write.send.value} of {transaction.name}, {ended}, was read by {read.reader}"
             yield Found(Anomaly.ABORTED_READ, message, (write.send, said, read))
 
 

@@ -82,5 +82,7 @@ def no_acknowledged_record_is_lost(facts: Facts) -> Iterator[Found]:
         told.add(write.send.value)
         where = write.send.partition if write.offset == NOTHING else f"{write.send.partition} at {write.offset}"
         message = f"{write.send.value} was acknowledged in {where}, and {span.reader} read past it without it"
+        if write.fate is not Fate.COMMITTED:
+            message += " (it is not known to be committed, but read_uncommitted returns such records as well)"
         known = () if ending is None or ending is write.sent else (ending,)
         yield Found(Anomaly.LOST_WRITE, message, (write.send, write.sent, *known, span.passing(write.offset)))

@@ -63,7 +63,7 @@ class Records:
         run = self.run(record)
         if run is None or run.ending is None:
             return Fate.OPEN if run is not None and not run.interrupted else Fate.UNKNOWN
-        if run.ending.commits is None:
+        if run.ending.commits is None or offset < run.readable_from:
             return Fate.UNKNOWN
         return Fate.COMMITTED if run.ending.commits else Fate.ABORTED
 

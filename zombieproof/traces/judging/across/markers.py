@@ -21,6 +21,7 @@ from zombieproof.traces.judging.histories.partition_history import Ending
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import identity, kind, span
 from zombieproof.traces.log_life import Standing
+from zombieproof.traces.readers.files import UNKNOWN_PARTITION
 from zombieproof.traces.verdict.circumstances import Circumstances, Harm, Shape, harm_of_end
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import TransactionOutcome, named
@@ -33,6 +34,9 @@ def judge_markers(folded: Folded, watch: Watch) -> list[Found]:
     found: list[Found] = []
     for partition in folded.partitions.values():
         here = listed.get(partition.place, {})
+        if partition.place[1] == UNKNOWN_PARTITION or (partition.log.is_guessed and not here):
+            # Nothing tells of which partition it is, or a name alone, which no transaction lists.
+            continue
         for producer_id in sorted((partition.transactional_producers() | here.keys()) & owners.keys()):
             somewhere = listed.get(None, {}).get(producer_id, [])
             wanted = sorted(here.get(producer_id, []) + somewhere, key=lambda txn: txn.position)

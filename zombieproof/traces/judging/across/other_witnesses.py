@@ -32,7 +32,7 @@ def judge_replicas(folded: Folded, watch: Watch) -> list[Found]:
     found = []
     for place, log in folded.evidence.partition_logs().items():
         for other in folded.evidence.replicas(*place)[1:]:
-            if log.compacted or other.compacted:
+            if log.compacted or other.compacted or log.is_guessed or other.is_guessed:
                 continue
             fault = _disagreement(log, other)
             if fault is not None:

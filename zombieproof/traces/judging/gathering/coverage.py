@@ -5,8 +5,9 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from zombieproof.formats.topics import TRANSACTION_STATE
-from zombieproof.traces.evidence import Evidence, Holes, PartitionLog
+from zombieproof.traces.evidence import Evidence, Holes, LinesRead, PartitionLog
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
+from zombieproof.traces.judging.histories.partition_history import PartitionHistory
 from zombieproof.traces.readers.dialects import dialects_of
 from zombieproof.traces.verdict.report import (
     FileNotRead,
@@ -44,26 +45,34 @@ def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
         compacted=[named(log.topic_partition) for log in logs if _has_holes_of_the_cleaner(log)],
         files_read=list(evidence.files),
         files_not_read=[FileNotRead(file=each.file, reason=each.reason) for each in evidence.ignored],
-        lines=_lines(evidence),
+        lines=[_lines(each) for each in evidence.lines],
     )
 
 
-def _lines(evidence: Evidence) -> list[LinesOfFile]:
-    """How many lines of each broker's log were used, and why others were not."""
-    unused: dict[str, list[UnusedOfFile]] = {}
-    for each in evidence.unused_lines:
-        found = UnusedOfFile(reason=each.reason, count=each.count, first_line=each.first)
-        unused.setdefault(each.file, []).append(found)
-    files = dict.fromkeys((*evidence.used_lines, *unused))
-    return [
-        LinesOfFile(file=file, used=evidence.used_lines.get(file, 0), unused=unused.get(file, [])) for file in files
-    ]
+def _lines(read: LinesRead) -> LinesOfFile:
+    left = read.unused.values()
+    unused = [UnusedOfFile(reason=each.reason, count=each.count, first_line=each.first) for each in left]
+    return LinesOfFile(file=read.file, used=read.used, unused=unused)
 
 
 def _has_holes_of_the_cleaner(log: PartitionLog) -> bool:
     if log.is_internal or log.holes is not Holes.CLEANER:
         return False
     return bool(log.missing()) if log.cleared is None else log.cleared.has_gaps
+
+
+CLIENTS_UNSEEN = (
+    "Only a client's log or history shows what applications were told: whether an acknowledged record is missing, or a "
+    "transaction ended otherwise than its application was told."
+)
+
+
+def clients_unseen(evidence: Evidence, partitions: Iterable[PartitionHistory]) -> str:
+    """What the logs of transactions cannot show without the clients' side; empty where something of it was given."""
+    if evidence.client_calls or evidence.client_outcomes or evidence.client_lines:
+        return ""
+    has_transactions = any(each.transactional_producers() for each in partitions if not each.log.is_internal)
+    return CLIENTS_UNSEEN if has_transactions else ""
 
 
 def nothing_judged(evidence: Evidence) -> list[NotJudged]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import ClientFact, Evidence, Holes, PartitionLog, Phase
+from zombieproof.traces.evidence import ClientFact, Evidence, Holes, PartitionLog, Phase, Source
 from zombieproof.traces.judging.folded import Outside
 from zombieproof.traces.judging.gathering.coordinator_partitions import home_of, number_of_partitions
 from zombieproof.traces.judging.histories.client_history import ApplicationTransaction
@@ -19,7 +19,8 @@ from zombieproof.traces.judging.histories.partition_history import PartitionHist
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import identity, span
 from zombieproof.traces.log_life import began
-from zombieproof.traces.readers.dump_text import WITHOUT_RECORDS
+from zombieproof.traces.readers.dump_body import DECODERS, NOT_DECODED
+from zombieproof.traces.readers.dump_content import UNSHOWN, WITHOUT_METADATA, WITHOUT_RECORDS
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION, plain_name
 from zombieproof.traces.readers.recognise import METADATA_TOPIC
 from zombieproof.traces.verdict.report import EarlierLog, Gap, NotJudged, named
@@ -321,23 +322,44 @@ def _part(log: PartitionLog, first: int, last: int | None, why: str) -> NotJudge
 def _hidden(
     log: PartitionLog, partitions: Mapping[TopicPartition, PartitionHistory], evidence: Evidence
 ) -> Iterator[NotJudged]:
-    """What a dump without records does not show: how transactions end, what coordinators wrote."""
+    """What a dump does not show: how transactions end, what coordinators wrote, of which partition it is."""
     name = named(log.topic_partition)
     history = partitions.get(log.topic_partition)
+    notes = [note.reason for note in evidence.ignored if note.file in log.files]
     if history is not None:
         unclear = history.undisclosed()
         if unclear:
-            why = f"the dump does not show whether {span(min(unclear), max(unclear))} commit or abort"
-            yield _unshown(name, min(unclear), why, "--print-data-log")
-    decoder = {TRANSACTION_STATE: "--transaction-log-decoder", CONSUMER_OFFSETS: "--offsets-decoder"}.get(log.topic)
+            option = "--print-data-log"
+            if any(reason.endswith(WITHOUT_METADATA) for reason in notes):
+                option += ", without --skip-record-metadata,"
+            yield _unshown(name, min(unclear), f"the dump does not show whether {_which(unclear)}", option)
+    decoder = DECODERS.get(log.topic)
+    if log.source is Source.DUMP and log.partition == UNKNOWN_PARTITION and decoder is None:
+        yield NotJudged(
+            name=name,
+            gap=Gap.HIDDEN,
+            why="neither a line 'Dumping …' nor the name of the file says of which partition the batches are",
+            fetch="the whole output of kafka-dump-log, or a name of the file after its partition, such as orders-0.txt",
+        )
     if decoder is None or log.partition == UNKNOWN_PARTITION:
         return
     read = {record.offset for record in evidence.transaction_states if record.partition == log.partition}
     if log.topic == CONSUMER_OFFSETS:
         read = {commit.log_offset for commit in evidence.offset_commits if commit.log_partition == log.partition}
-    noted = any(note.file in log.files and note.reason.endswith(WITHOUT_RECORDS) for note in evidence.ignored)
-    if noted and not read:
-        yield _unshown(name, log.start_offset, "the dump does not show its records", decoder)
+    why = next((why for why in UNSHOWN if any(reason.endswith(why) for reason in notes)), None)
+    if why is not None and not read:
+        shows = "the dump does not show its records" if why == WITHOUT_RECORDS else f"it {why}"
+        if why == NOT_DECODED:
+            shows = f"it was dumped without {decoder}"
+        option = f"{decoder}, without --skip-record-metadata," if why == WITHOUT_METADATA else decoder
+        yield _unshown(name, log.start_offset, shows, option)
+
+
+def _which(unclear: Sequence[int]) -> str:
+    """Markers by offset, and the verb that follows."""
+    if len(unclear) == 1:
+        return f"the marker at offset {unclear[0]} commits or aborts"
+    return f"the {len(unclear)} markers at {span(min(unclear), max(unclear))} commit or abort"
 
 
 def _unshown(name: str, offset: int, why: str, option: str) -> NotJudged:

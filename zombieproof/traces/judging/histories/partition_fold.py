@@ -103,6 +103,7 @@ class _Fold:
             self.gap_at = batch.base_offset
             for run in self.open.values():
                 run.interrupted = True
+                run.readable_from = batch.base_offset
         self.expected = batch.last_offset + 1
         self._note_time(batch)
         if batch.producer_id == NONE:
@@ -110,7 +111,7 @@ class _Fold:
         if not batch.is_control:
             self._data(batch)
             self.seen_at[batch.producer_id] = batch.last_offset
-        elif batch.marker is not None or (batch.count and batch.records is None):
+        elif batch.marker is not None or batch.hides_marker:
             self._marker(batch)
 
     def _note_time(self, batch: LoggedBatch) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.cleared import Cleared
 from zombieproof.traces.evidence import PartitionLog
 from zombieproof.traces.log_life import Began, began
@@ -30,13 +31,15 @@ class Stretch:
 class Run:
     """Transactional data of one producer id between two of its markers. `faults` are those that its log alone shows.
 
-    `interrupted`: an unreadable place stands in it or behind it, which may have held its marker.
+    `interrupted`: an unreadable place stands in it or behind it, which may have held its marker; what became of its
+    records below `readable_from` is then not known.
     """
 
     producer_id: int
     stretches: list[Stretch] = field(default_factory=list)
     ending: "Ending | None" = None
     interrupted: bool = False
+    readable_from: int = NONE
     faults: list[Fault] = field(default_factory=list)
 
     @property

@@ -34,7 +34,8 @@ def summaries(
         for producer_id, here in partition.runs.items():
             for run in here if producer_id not in known else ():
                 if narrowing.touches(span_of_run(run)):
-                    runs.setdefault((producer_id, run.epoch, _outcome(run)), []).append(named(partition.place))
+                    key = producer_id, run.epoch, _outcome(run, partition)
+                    runs.setdefault(key, []).append(named(partition.place))
     if cleared:
         return _with_cleared(found, sorted(runs.items()), cleared, known)
     found += _unowned(sorted(runs.items()))
@@ -103,9 +104,11 @@ def _made(
     )
 
 
-def _outcome(run: Run) -> TransactionOutcome:
+def _outcome(run: Run, partition: PartitionHistory) -> TransactionOutcome:
+    """How a run ended; where the log is cut or cannot be read behind it, its marker may stand there."""
     if run.ending is None:
-        return TransactionOutcome.OPEN
+        is_lost = run.interrupted or partition.log.torn_tail
+        return TransactionOutcome.UNKNOWN if is_lost else TransactionOutcome.OPEN
     if run.ending.commits is None:
         return TransactionOutcome.UNKNOWN
     return TransactionOutcome.COMMIT if run.ending.commits else TransactionOutcome.ABORT

@@ -5,7 +5,7 @@ judged here; a batch that the leader would have refused is folded like a followe
 Source: reference §3.3 to §3.6, §6.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop
 from typing import NamedTuple
@@ -71,6 +71,16 @@ class AbortMarker(NamedTuple):
     previous: int
 
 
+class HiddenSpan(NamedTuple):
+    """Records of a producer id from `first_offset` up to, not including, `end_offset` that may be committed or not.
+
+    The marker at `end_offset` does not show its kind, or an unreadable place before it may have held one.
+    """
+
+    first_offset: int
+    end_offset: int
+
+
 class OpenTransaction(NamedTuple):
     """A transaction on the partition that has no marker."""
 
@@ -83,8 +93,9 @@ class OpenTransaction(NamedTuple):
 class Visibility:
     """How far a partition can be read. `aborted` is in the order of the markers, `open_transactions` by first offset.
 
-    `is_certain` is False where the log hides an outcome: a dump without records shows control batches, but not whether
-    they commit; an unreadable batch may have been a marker.
+    `is_certain` is False where the log hides an outcome: a dump without records shows markers, but not whether they
+    commit; an unreadable batch may have been a marker. `hidden` holds the records of such outcomes by producer id: they
+    are not counted as committed.
     """
 
     log: PartitionLog
@@ -93,6 +104,16 @@ class Visibility:
     aborted: Sequence[AbortedSpan] = field(default_factory=list)
     open_transactions: list[OpenTransaction] = field(default_factory=list)
     is_certain: bool = True
+    hidden: Mapping[int, Sequence[HiddenSpan]] = field(default_factory=dict)
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether what holds the last stable offset back may have ended where the log is cut or cannot be read."""
+        first = self.open_transactions[0] if self.open_transactions else None
+        if first is None:
+            return False
+        spans = self.hidden.get(first.producer_id, ())
+        return self.log.torn_tail or any(span.first_offset == first.first_offset for span in spans)
 
     def read(self, isolation: Isolation, rules: Rules | None = None) -> Iterator[tuple[LoggedBatch, list[int]]]:
         """The batches that a consumer which starts at the log start hands on, with the offsets it delivers of each.
@@ -111,8 +132,13 @@ class Visibility:
         for batch in self.log.batches:
             if batch.base_offset >= bound:
                 return
-            if reader.delivers(batch):
+            if reader.delivers(batch) and not (isolation is Isolation.READ_COMMITTED and self._hides(batch)):
                 yield batch, [offset for offset in batch.offsets() if offset >= start]
+
+    def _hides(self, batch: LoggedBatch) -> bool:
+        """Whether nothing shows if the records of a batch are committed."""
+        spans = self.hidden.get(batch.producer_id, ()) if batch.is_transactional else ()
+        return any(span.first_offset <= batch.base_offset < span.end_offset for span in spans)
 
     def offsets(self, isolation: Isolation, rules: Rules | None = None) -> Sequence[int]:
         """The offsets of the records that a consumer which starts at the log start gets."""
@@ -164,8 +190,12 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
     if log.cleared is not None:
         return _of_cleared(log, log.cleared, is_certain=not hidden)
     fold, aborted = _Fold(rules or Rules()), list[AbortedSpan]()
+    outcomes = dict[int, list[HiddenSpan]]()
     for batches in in_steps(log.batches, watch):
         for batch in batches:
+            if batch.base_offset in log.damaged_at:
+                for one, first in fold.begun():
+                    outcomes.setdefault(one, []).append(HiddenSpan(first, batch.base_offset))
             if batch.producer_id < 0:
                 continue
             if not batch.is_control:
@@ -174,8 +204,11 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
                 span = fold.marker(batch, batch.marker)
                 if span is not None and span.first_offset != NONE:
                     aborted.append(span)
-            elif batch.count and batch.records is None:
+            elif batch.hides_marker:
                 hidden = True
+                ended = HiddenSpan(fold.end(batch), batch.base_offset)
+                if ended.first_offset != NONE:
+                    outcomes.setdefault(batch.producer_id, []).append(ended)
     unstable = first_unstable_offset(list(fold.entries.values()))
     return Visibility(
         log=log,
@@ -184,6 +217,7 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
         aborted=aborted,
         open_transactions=fold.open_transactions(),
         is_certain=not hidden,
+        hidden=outcomes,
     )
 
 
@@ -195,6 +229,8 @@ def producers_of(log: PartitionLog, rules: Rules | None = None) -> dict[int, Pro
             fold.data(batch)
         elif batch.producer_id >= 0 and batch.marker is not None:
             fold.marker(batch, batch.marker)
+        elif batch.hides_marker:
+            fold.end(batch)
     return fold.entries
 
 
@@ -267,6 +303,17 @@ class _Fold:
         others = [other for other in self.entries.values() if other is not entry]
         stable = last_stable_offset_at_abort(batch.base_offset, first_unstable_offset(others))
         return AbortedSpan(batch.producer_id, first, batch.base_offset, stable)
+
+    def end(self, batch: LoggedBatch) -> int:
+        """Take in a marker that does not show its kind, which ends a transaction; return the offset that opened it."""
+        entry = self._entry(batch)
+        first = entry.txn_first_offset
+        self.marker(batch, LoggedMarker(commit=True, coordinator_epoch=entry.coordinator_epoch))
+        return first
+
+    def begun(self) -> list[tuple[int, int]]:
+        """Producer ids that have a transaction open, and its first offset."""
+        return [(one, each.txn_first_offset) for one, each in self.entries.items() if each.txn_first_offset != NONE]
 
     def open_transactions(self) -> list[OpenTransaction]:
         """What is open at the end, by first offset."""

@@ -1,0 +1,139 @@
+"""What a text dump shows: its segments, snapshots and indexes, how much of it was understood, and what is not shown."""
+
+from dataclasses import dataclass, field
+
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from zombieproof.formats.transaction_index import IndexEntry
+from zombieproof.model.vocabulary import NONE, TransactionState
+from zombieproof.traces.evidence import (
+    Damage,
+    LinesRead,
+    LoggedBatch,
+    ProducerSnapshotEntry,
+    TransactionStateRecord,
+    Unit,
+)
+from zombieproof.traces.readers import internal_text
+from zombieproof.traces.readers.dump_body import NOT_DECODED, OTHER_DECODER
+from zombieproof.traces.readers.dump_lines import RecordLine
+from zombieproof.traces.readers.dump_name import NamedPlace
+from zombieproof.traces.readers.offsets_log import commit_record
+from zombieproof.traces.readers.segment_content import SegmentContent
+
+WITHOUT_RECORDS = "was dumped without its records"
+"""A note about the dump of an internal topic, which tells nothing then."""
+WITHOUT_METADATA = "was dumped with --skip-record-metadata"
+UNSHOWN = (WITHOUT_RECORDS, WITHOUT_METADATA, NOT_DECODED, OTHER_DECODER)
+"""All notes about dumps that do not show their records."""
+
+USED = ""
+"""A line was used: else there is a reason why it was not."""
+CUT = "cut or garbled; see the damaged places"
+BATCH_CUT = "a record whose batch is cut"
+NO_OFFSET = "a record without its offset (it was dumped with --skip-record-metadata)"
+OLD_FORMAT = "of message format 0 or 1, which has no transactions"
+NO_FILE = "after no line 'Dumping …' of a snapshot or index"
+OF_NO_LOG = "of a file that is no log of a partition"
+OF_INDEX = "an entry of an index, which repeats the log"
+UNKNOWN_TYPE = "a record of a type that the tool did not know"
+
+
+@dataclass(slots=True)
+class DumpContent:
+    """What one dump file shows: parts in the order of its ``Dumping`` lines.
+
+    `damage` is of the dump itself (cut or lost lines); damage of a segment that the tool reports is in its content.
+    `read` counts lines of the tool; lines that a payload runs over are part of the first. `named` is the partition that
+    was taken from the name of the file.
+    """
+
+    read: LinesRead
+    segments: list[SegmentContent] = field(default_factory=list)
+    snapshots: list[tuple[str, list[ProducerSnapshotEntry]]] = field(default_factory=list)
+    indexes: list[tuple[str, list[IndexEntry]]] = field(default_factory=list)
+    damage: list[Damage] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    named: NamedPlace | None = None
+
+    @property
+    def file(self) -> str:
+        """How it is named in batches and damage."""
+        return self.read.file
+
+
+@dataclass(slots=True)
+class DumpedSegment:
+    """The segment that is being read. `batch` is the one whose records come next, at line `batch_line`.
+
+    `is_short`: a line of its records was cut, and that is said already. `is_begun`: its log start was printed.
+    `last_position` is that of its newest batch, `last_offset` that of the record shown last. A number at the end of a
+    line may be cut, so the newest ones are kept: `epochs` of coordinators by producer id, `last_records` of
+    transactional ids.
+    """
+
+    content: SegmentContent
+    next_position: int = 0
+    last_position: int = NONE
+    batch: LoggedBatch | None = None
+    batch_line: int = 0
+    shown: int = 0
+    last_offset: int = NONE
+    is_short: bool = False
+    is_begun: bool = False
+    shows_records: bool = False
+    shows_payloads: bool = False
+    is_old: bool = False
+    note: str = ""
+    epochs: dict[int, int] = field(default_factory=dict)
+    last_records: dict[str, tuple[TransactionStateRecord, int]] = field(default_factory=dict)
+
+    def take_decoded(self, batch: LoggedBatch, record: RecordLine, body: str, line: int) -> list[Damage]:
+        """Take a record of an internal topic that the tool has decoded; of groups only what they commit is kept.
+
+        Return the damage of an earlier line if this one shows that it is cut.
+
+        Raises:
+            Undecodable: the line is cut or garbled.
+        """
+        content, place = self.content, self.content.place
+        if place.topic == TRANSACTION_STATE and (found := internal_text.transaction_record(body)):
+            name, value = found
+            offset = record.offset
+            state = TransactionStateRecord(
+                name, place.partition, offset, record.timestamp_ms, value, content.file, order=offset
+            )
+            damage = self._check_timeout(state)
+            content.transaction_states.append(state)
+            self.last_records[name] = state, line
+            return damage
+        if place.topic == CONSUMER_OFFSETS and (commit := internal_text.offset_record(body)):
+            key, committed = commit
+            content.offset_commits.append(commit_record(batch, place.partition, record.offset, key, committed))
+        return []
+
+    def _check_timeout(self, state: TransactionStateRecord) -> list[Damage]:
+        """The old text ends with the timeout, which only an initialised id changes: a shorter number is a cut one."""
+        before, line = self.last_records.get(state.transactional_id, (None, 0))
+        if before is None or before.value is None or state.value is None or state.value.state is TransactionState.EMPTY:
+            return []
+        earlier, later = str(before.value.timeout_ms), str(state.value.timeout_ms)
+        if earlier == later or not (earlier.startswith(later) or later.startswith(earlier)):
+            return []
+        fault = f"the line of a record is cut: its timeout is {min(earlier, later)} ms beside {max(earlier, later)} ms"
+        if later in earlier:
+            raise Undecodable(fault)
+        self.content.transaction_states.remove(before)
+        return [Damage(self.content.file, line, fault, Unit.LINE)]
+
+    def has_shown(self, batch: LoggedBatch) -> bool:
+        """Whether a batch was shown before."""
+        what = batch.position, batch.base_offset, batch.crc, batch.producer_id, batch.base_sequence
+        shown = (*self.content.batches, *self.content.unsound)
+        return any(what == (o.position, o.base_offset, o.crc, o.producer_id, o.base_sequence) for o in shown)
+
+    def name_after_first_batch(self) -> None:
+        """Name a segment without its line ``Dumping`` as Kafka does, so that two dumps of it are taken for one."""
+        first = self.content.batches[0] if self.content.batches else None
+        is_beginning = first is not None and first.position == 0
+        self.content.segment = f"{first.base_offset:020}.log" if first and is_beginning else self.content.file
