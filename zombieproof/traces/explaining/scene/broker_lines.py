@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.readers.files import opened
+from zombieproof.traces.readers.forms import plain_parts
 from zombieproof.traces.readers.timestamps import timestamp_ms
 
 SKIPPED = re.compile(
@@ -36,7 +37,8 @@ def skipped_markers(evidence: Evidence) -> Skipped:
     for file in dict.fromkeys(line.file for line in evidence.coordinator_lines):
         try:
             with opened(Path(file)) as content:
-                _read(content.data, file, found)
+                for part in plain_parts(content.data):
+                    _read(part.data, file, found)
         except OSError:
             # It was there when it was read; what it said of markers is a hint that can be done without.
             continue

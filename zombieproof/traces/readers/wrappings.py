@@ -1,0 +1,275 @@
+"""What people's tools put around the lines of evidence: each a form that is taken off a line, whatever lies within.
+
+A form is either fixed (the prefix of `docker compose logs`) or learned from the first lines (an indentation, the text
+before each line). `forms.py` tries them, and composes those that help.
+"""
+
+import html
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from zombieproof.traces.readers.lines import ELSEWHERE
+from zombieproof.traces.readers.marks import SURE, weight
+
+
+class Piece(NamedTuple):
+    """A line without a form. `source` is whose line it is, where the form says so.
+
+    `is_partial` tells that the next line of the same source continues it.
+    """
+
+    text: str
+    source: str = ""
+    is_partial: bool = False
+
+
+class Form(NamedTuple):
+    """A form: `take` removes it from a line, and returns None for a line that does not have it.
+
+    One that `is_certain` cannot be anything else when nearly all lines have it.
+    """
+
+    name: str
+    take: Callable[[str], Piece | None]
+    is_certain: bool = False
+
+
+Learner = Callable[[Sequence[str]], Form | None]
+"""Makes a form that fits the first lines of a file; None where none does."""
+
+
+def _by_pattern(name: str, pattern: str, *, is_certain: bool = False) -> Form:
+    """A form with the groups `text`, and perhaps `source` and `partial`."""
+    compiled = re.compile(pattern, re.DOTALL)
+    groups = compiled.groupindex
+
+    def take(line: str) -> Piece | None:
+        found = compiled.fullmatch(line)
+        if found is None:
+            return None
+        source = found["source"] if "source" in groups else ""
+        return Piece(found["text"] or "", source or "", "partial" in groups and found["partial"] is not None)
+
+    return Form(name, take, is_certain)
+
+
+_NANOS = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
+_HOST = r"[\w.:-]+"
+_TAG = r"[\w./@-]+"
+_POD = r"[a-z0-9][\w.-]*"
+_DAY = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
+
+
+def _syslog(line: str) -> Piece | None:
+    found = _SYSLOG.fullmatch(line)
+    return Piece(found["text"], f"{found['host']}/{found['tag']}") if found else None
+
+
+_SYSLOG = re.compile(
+    rf"(?:<\d{{1,3}}>)?(?:{_DAY}|{_NANOS}|\w{{3}} \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d \S+|\d{{9,10}}\.\d{{6}})"
+    rf" (?P<host>{_HOST}) (?P<tag>{_TAG})(?:\[\d+\])?: ?(?P<text>.*)",
+    re.DOTALL | re.ASCII,
+)
+
+
+def _json_wrapper(line: str) -> Piece | None:
+    """A line of docker's json-file, of ``journalctl -o json``, of ``stern -o json`` or of a collector."""
+    if not line.startswith("{"):
+        return None
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    names = ("podName", "CONTAINER_NAME", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER", "container_name")
+    source = next((str(document[name]) for name in names if name in document), "")
+    if isinstance(log := document.get("log"), str):
+        is_docker = "stream" in document
+        return Piece(_one_line(log.removesuffix("\n")), source, is_docker and not log.endswith("\n"))
+    message = document.get("MESSAGE", document.get("textPayload"))
+    if message is None and "podName" in document:
+        message = document.get("message")
+    if isinstance(message, list) and all(isinstance(each, int) and 0 <= each < 256 for each in message):
+        message = bytes(message).decode(errors="surrogateescape")
+    return Piece(_one_line(message), source) if isinstance(message, str) else None
+
+
+def _one_line(text: str) -> str:
+    return text.removesuffix("\n").replace("\n", " ")
+
+
+def _quoted(line: str) -> Piece | None:
+    return Piece(line[2:] if line.startswith("> ") else line[1:]) if line.startswith(">") else None
+
+
+_COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-2A-B]")
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
+
+
+def _uncoloured(line: str) -> Piece | None:
+    return Piece(_COLOURS.sub("", line)) if "\x1b" in line else None
+
+
+def _unescaped(line: str) -> Piece | None:
+    return Piece(_ENTITY.sub(_entity, line)) if "&" in line and _ENTITY.search(line) else None
+
+
+def _entity(found: re.Match[str]) -> str:
+    return html.unescape(found[0]).replace("\xa0", " ")
+
+
+def _with_plain_blanks(line: str) -> Piece | None:
+    return Piece(line.translate(_BLANKS)) if any(blank in line for blank in "\xa0\u200b\ufeff") else None
+
+
+_BLANKS = {0xA0: " ", 0x200B: None, 0xFEFF: None}
+
+COLOURS = Form("ANSI colours", _uncoloured, is_certain=True)
+ENTITIES = Form("HTML entities", _unescaped)
+
+FIXED = (
+    _by_pattern(
+        "prefixes of docker compose", r"(?!\d+ )(?P<source>[A-Za-z0-9][\w.-]*) *\|(?: (?P<text>.*))?", is_certain=True
+    ),
+    Form("lines as JSON of a container or of journald", _json_wrapper, is_certain=True),
+    _by_pattern(
+        "lines of containerd (CRI)",
+        rf"{_NANOS} (?:stdout|stderr) (?:F|(?P<partial>P))(?::\S*)?(?: (?P<text>.*))?",
+        is_certain=True,
+    ),
+    _by_pattern("prefixes of kubectl logs", r"\[pod/(?P<source>[^\]\s]+)\](?: (?P<text>.*))?", is_certain=True),
+    _by_pattern("prefixes of kubectl logs", r"\[(?P<source>[a-z0-9][\w.-]*[/ ][a-z0-9][\w.-]*)\] (?P<text>.*)"),
+    _by_pattern("times of docker or kubectl logs", rf"{_NANOS} (?P<text>.*)"),
+    _by_pattern(
+        "syslog (RFC 5424)",
+        rf"(?:<\d{{1,3}}>)?1 (?:{_NANOS}|-) (?P<source>\S+ \S+) \S+ \S+"
+        r" (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?\ufeff?(?P<text>.*)",
+        is_certain=True,
+    ),
+    Form("syslog or journald", _syslog),
+    _by_pattern("prefixes of stern", rf"(?P<source>(?:{_POD} )?{_POD} (?:› )?{_POD}) (?P<text>.*)"),
+    _by_pattern("prefixes of kail", r"(?P<source>[\w.-]+/[\w.-]+\[[\w.-]+\]): (?P<text>.*)"),
+    _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])[^\s:{\[]+?)(?::\d+:|-\d+-)(?P<text>.*)"),
+    _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])[^\s:{\[]*[./][^\s:{\[]*):(?P<text>\S.*)"),
+    Form("quoted lines (>)", _quoted),
+    COLOURS,
+    ENTITIES,
+    Form("blanks of a web page", _with_plain_blanks),
+    _by_pattern("list items", r"(?:[-*+•]|\d{1,6}[.)]) +(?P<text>.*)"),
+    _by_pattern("inline code", r"`(?P<text>[^`]*)`(?:<br/?>)?"),
+    _by_pattern("fences of code", r"(?:\{(?:code|noformat)[^}]*\}|<(?:pre|code)[^>]*>)+(?P<text>\S.*)"),
+    _by_pattern("remarks behind the line", r"(?P<text>.*::TransactionMetadata\(.*\))\s*(?:\s#|//|--|<-|←|\s;).*"),
+)
+
+
+def learn_line_ends(sample: Sequence[str]) -> Form | None:
+    """CRLF: most lines have it, and the first one."""
+    ends = sum(line.endswith("\r") for line in sample)
+    if not ends or not sample[0].endswith("\r") or ends * 2 < len(sample):
+        return None
+    return _by_pattern("Windows line ends", r"(?P<text>.*)\r", is_certain=True)
+
+
+def learn_indentation(sample: Sequence[str]) -> Form | None:
+    """The blanks before most of the lines that have any; lines that have others are evidence without them."""
+    blanks = Counter(line[: len(line) - len(line.lstrip(" \t"))] for line in sample)
+    del blanks[""]
+    if not blanks:
+        return None
+    known = [line for line in sample if line[0] in " \t" and weight(line.lstrip(" \t")) == SURE]
+    prefix = known[0][: len(known[0]) - len(known[0].lstrip(" \t"))] if known else min(blanks, key=len)
+
+    def take(line: str) -> Piece | None:
+        if line.startswith(prefix):
+            return Piece(line[len(prefix) :])
+        if not line.strip(" \t"):
+            return Piece("") if line else None
+        bare = line.lstrip(" \t")
+        return Piece(bare) if bare is not line and weight(bare) == SURE else None
+
+    return Form("indentation", take)
+
+
+_NUMBERED = re.compile(r"[ \t]*\d+(?P<between>[ \t]*[:|.)\]]?[ \t]*)(?P<text>[^\d\s].*)", re.DOTALL)
+
+
+def learn_line_numbers(sample: Sequence[str]) -> Form | None:
+    """A number before each line, and what stands between both; ``cat -n``, ``nl``, editors, ``grep -n``."""
+    found = [match for line in sample if (match := _NUMBERED.fullmatch(line)) and match["between"]]
+    if not found:
+        return None
+    known = next((match for match in found if weight(match["text"]) == SURE), found[0])
+    between = known["between"]
+    pattern = rf"[ \t]*\d+(?:{re.escape(between)}(?P<text>.*)|{re.escape(between.rstrip())}[ \t]*)"
+    compiled = re.compile(pattern, re.DOTALL)
+
+    def take(line: str) -> Piece | None:
+        numbered = compiled.fullmatch(line)
+        return Piece(numbered["text"] or "") if numbered else None
+
+    return Form("line numbers", take)
+
+
+_INSIDE = re.compile(
+    r"Dumping \S*\d{20}\.|baseOffset: \d+ lastOffset: |\| offset: \d+ |(?<!\| )\boffset: \d+ position: \d+ "
+    r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}\S* |%\d\|\d+\.\d{3}\|",
+    re.ASCII,
+)
+
+
+def learn_prefix(sample: Sequence[str]) -> Form | None:
+    """Any other text before each line, if it has the same shape before all that are evidence behind it."""
+    starts = [(line, found.start()) for line in sample if (found := _INSIDE.search(line))]
+    known = [line[:at] for line, at in starts if weight(line[at:]) == SURE]
+    if not known or "" in known:
+        return None
+    shapes = {_shape(prefix) for prefix in known}
+    if len(shapes) > 1:
+        return None
+    compiled = re.compile(rf"(?:{shapes.pop()})(?P<text>.*)", re.DOTALL)
+
+    def take(line: str) -> Piece | None:
+        found = compiled.fullmatch(line)
+        return Piece(found["text"]) if found else None
+
+    return Form("a prefix before each line", take)
+
+
+def _shape(prefix: str) -> str:
+    """What a prefix has in common with that of other lines: numbers may differ, and how wide blanks are."""
+    parts = re.split(r"(\d+|\s+)", prefix)
+    return "".join(
+        r"\d+" if part.isdigit() else r"\s+" if part.isspace() else re.escape(part) for part in parts if part
+    )
+
+
+LEARNERS: tuple[Learner, ...] = (learn_line_ends, learn_indentation, learn_line_numbers)
+FENCE = re.compile(r"\s*(?:```+[\w-]*|~~~+[\w-]*|\{(?:code|noformat)[^}]*\}|</?(?:pre|code)[^>]*>)+\s*")
+PROMPT = re.compile(
+    r"\s*(?:PS [A-Z]:\\[^>]*>|[A-Z]:\\[^>]*>"
+    r"|(?:\([\w.-]+\) )?(?:\[?[\w.-]+@[\w.-]+[^$#>]*|(?:ba|z|k)?sh(?:-[\d.]+)?|[~/]\S*)? ?[$#%❯]) ?\S.*"
+)
+
+
+def _gone(pattern: re.Pattern[str]) -> Callable[[str], Piece | None]:
+    return lambda line: Piece(ELSEWHERE) if pattern.fullmatch(line) else None
+
+
+FENCES = Form("fences of code", _gone(FENCE))
+PROMPTS = Form("a shell's prompt", _gone(PROMPT))
+
+
+def fitting(sample: Sequence[str]) -> Iterator[Form]:
+    """The forms that at least one of these lines has, each as it fits them; they must not be blank."""
+    for learn in LEARNERS:
+        if (form := learn(sample)) is not None:
+            yield form
+    for form in FIXED:
+        if any(form.take(line) is not None for line in sample):
+            yield form
+    if (prefix := learn_prefix(sample)) is not None:
+        yield prefix
