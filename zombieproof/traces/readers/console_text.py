@@ -12,6 +12,7 @@ from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Damage, TransactionLogValue, TransactionStateRecord, Unit
 from zombieproof.traces.readers import internal_text
+from zombieproof.traces.readers.lines import ELSEWHERE
 from zombieproof.traces.readers.scala_text import fields_of, producer_id_on
 
 DECODER = json.JSONDecoder()
@@ -30,7 +31,7 @@ def looks_like_console(text: str) -> bool:
 
 def read_console(data: memoryview, file: str) -> tuple[list[TransactionStateRecord], list[Damage]]:
     """All records in the order printed, and what could not be read: bytes for JSON, lines for the older text."""
-    text = bytes(data).decode(errors="replace")
+    text = bytes(data).decode(errors="replace").replace(ELSEWHERE, " " * len(ELSEWHERE))
     damage: list[Damage] = []
     found = _objects(text, file, damage) if OBJECT.search(text) else _lines(text, file, damage)
     records = [

@@ -15,13 +15,16 @@ from zombieproof.formats.producer_snapshot import has_snapshot_form
 from zombieproof.formats.segments import begins_with_batch
 from zombieproof.traces.readers.layouts import layout_of
 from zombieproof.traces.readers.lines import ELSEWHERE, WINDOW
-from zombieproof.traces.readers.marks import SURE, is_dump_line, weight
+from zombieproof.traces.readers.marks import PERHAPS, SURE, is_dump_line, weight
 from zombieproof.traces.readers.wrappings import (
     COLOURS,
     ENTITIES,
     FENCES,
+    LEARNERS,
     PROMPTS,
+    WITH_ANY_PREFIX,
     Form,
+    Learner,
     fitting,
 )
 
@@ -58,7 +61,7 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
         return [Plain(data)]
     text, names = _decoded(data)
     head = bytes(text[:HEAD])
-    if b"\0" in head:
+    if head.count(0) > len(head) * (1 - NEARLY_ALL):
         return [Plain(data)]
     if b"\n" not in head and b"\r" in head:
         text, names = memoryview(bytes(text).replace(b"\r", b"\n")), [*names, "line ends of old Macs"]
@@ -79,13 +82,13 @@ def _decoded(data: memoryview) -> tuple[memoryview, list[str]]:
     """The text as UTF-8, and how it was encoded if it was in another way."""
     start = bytes(data[:4])
     if start.startswith(codecs.BOM_UTF8):
-        return data[len(codecs.BOM_UTF8) :], ["UTF-8 with a byte order mark"]
+        return memoryview(bytes(data[len(codecs.BOM_UTF8) :])), ["UTF-8 with a byte order mark"]
     for mark, encoding in UTF_16:
         if start.startswith(mark):
             return _from_utf_16(data[len(mark) :], encoding), ["UTF-16"]
     for at, (_, encoding) in enumerate(UTF_16):
         zeros, others = bytes(data[1 - at : HEAD : 2]), bytes(data[at:HEAD:2])
-        if zeros and zeros.count(0) > NEARLY_ALL * len(zeros) and not others.count(0):
+        if zeros and zeros.count(0) > NEARLY_ALL * len(zeros) and others.count(0) < zeros.count(0) * (1 - NEARLY_ALL):
             return _from_utf_16(data, encoding), ["UTF-16"]
     return data, []
 
@@ -117,9 +120,10 @@ def _is_plain(sample: Sequence[str]) -> bool:
 
 def _chosen(sample: Sequence[str]) -> list[Form]:
     """The forms to take off, outermost first."""
-    forms = _composed(sample)
-    if not forms:
-        forms = _certain(sample)
+    forms = _composed(sample, LEARNERS)
+    if SURE not in map(weight, _applied(sample, forms)):
+        forms = _composed(sample, WITH_ANY_PREFIX) or forms
+    forms = forms or _certain(sample)
     shown = _applied(sample, forms)
     for form in (FENCES, PROMPTS):
         if _stands_before(shown, form):
@@ -163,7 +167,7 @@ def _have(form: Form, sample: Sequence[str]) -> bool:
     return sum(form.take(line) is not None for line in sample) >= NEARLY_ALL * len(sample)
 
 
-def _composed(sample: Sequence[str]) -> list[Form]:
+def _composed(sample: Sequence[str], learners: Sequence[Learner]) -> list[Form]:
     """The composition that makes evidence of most lines, with the fewest forms; none if the lines are best as they are.
 
     What gives most evidence is continued first.
@@ -177,7 +181,7 @@ def _composed(sample: Sequence[str]) -> list[Form]:
         if not waiting:
             break
         _, _, _, shown, forms = heapq.heappop(waiting)
-        for form in fitting(shown) if shown and len(forms) < MOST_FORMS else ():
+        for form in fitting(shown, learners) if shown and len(forms) < MOST_FORMS else ():
             after = tuple(_applied(shown, [form]))
             if after in seen:
                 continue
@@ -190,7 +194,9 @@ def _composed(sample: Sequence[str]) -> list[Form]:
 
 
 def _value(sample: Iterable[str]) -> int:
-    return sum(map(weight, sample))
+    """Lines that surely are evidence count; others decide where as many are."""
+    weights = list(map(weight, sample))
+    return weights.count(SURE) * (SAMPLE + 1) + weights.count(PERHAPS)
 
 
 def _is_allowed(sample: Sequence[str], forms: Sequence[Form]) -> bool:
@@ -228,31 +234,35 @@ class _Sorter:
     def __init__(self, forms: Sequence[Form]) -> None:
         self._forms = forms
         self.lines: dict[str, list[tuple[int, str]]] = {}
-        self._pending: dict[str, _Pending] = {}
+        self._pending: dict[tuple[str, str], _Pending] = {}
         self._source = ""
 
     def take(self, index: int, line: str) -> None:
-        text, source, is_partial = line, "", False
+        text, source, stream, is_partial = line, "", "", False
         for form in self._forms:
             if (piece := form.take(text)) is not None:
                 text = piece.text
-                is_partial |= piece.is_partial
+                stream, is_partial = stream + piece.stream, is_partial or piece.is_partial
                 source = f"{source} {piece.source}".strip() if piece.source else source
         self._source = source or self._source
         if text == ELSEWHERE:
             return
         source = self._source
-        begun = self._pending.pop(source, None)
+        begun = self._pending.pop((source, stream), None)
         if begun is not None:
             index, text = begun.place, begun.text + text
         if is_partial:
-            self._pending[source] = _Pending(index, text)
+            self._pending[source, stream] = _Pending(index, text)
         else:
             self.lines.setdefault(source, []).append((index, text))
 
     def finish(self) -> None:
-        for source, begun in self._pending.items():
+        """Take what nothing continued. Lines before the first that says whose it is belong to that one."""
+        for (source, _), begun in self._pending.items():
             self.lines.setdefault(source, []).append(begun)
+        if "" in self.lines and len(self.lines) > 1:
+            remarks = self.lines.pop("")
+            next(iter(self.lines.values())).extend(remarks)
 
 
 def _taken_off(data: memoryview, forms: Sequence[Form], names: list[str], *, has_layout: bool) -> list[Plain]:
@@ -271,7 +281,7 @@ def _taken_off(data: memoryview, forms: Sequence[Form], names: list[str], *, has
         text = _joined(sorted(lines), total, layouts if has_layout else None, ends_open=ends_open)
         kept = source if len(sorter.lines) > 1 else ""
         parts.append(Plain(memoryview(text), (*dict.fromkeys(names), *layouts), kept))
-    return parts or [Plain(data[:0], tuple(names))]
+    return parts or [Plain(memoryview(b""), tuple(names))]
 
 
 def _joined(lines: Sequence[tuple[int, str]], total: int, layouts: dict[str, None] | None, *, ends_open: bool) -> bytes:

@@ -49,7 +49,7 @@ _PATTERNS = (
     (
         "logger before the message",
         re.compile(
-            rf"(?:\[[^\]]*\] +)?{LEVEL} +(?:\[[^\]]*\] +)?{CLASS}(?::\d+)?(?: +\[[^\]]*\])?(?: +\(\S+\))? +--? +"
+            rf"(?:\[(?!\d{{4}}-)[^\]]*\] +)?{LEVEL} +(?:\[[^\]]*\] +)?{CLASS}(?::\d+)?(?: +\[[^\]]*\])?(?: +\(\S+\))? +--? +"
             r"(?P<message>.*)",
             re.ASCII,
         ),
@@ -57,17 +57,17 @@ _PATTERNS = (
     (
         "thread behind the logger",
         re.compile(
-            rf"(?:\[[^\]]*\] +)?{LEVEL} +(?P<message>.*) +\({CLASS}(?::\d+)?\) +\[[^\]]*\]\s*",
+            rf"(?:\[(?!\d{{4}}-)[^\]]*\] +)?{LEVEL} +(?P<message>.*) +\({CLASS}(?::\d+)?\) +\[[^\]]*\]\s*",
             re.ASCII,
         ),
     ),
     (
         "line number behind the logger",
-        re.compile(rf"(?:\[[^\]]*\] +)?{LEVEL} +(?P<message>.*) +\({CLASS}:\d+\)\s*", re.ASCII),
+        re.compile(rf"(?:\[(?!\d{{4}}-)[^\]]*\] +)?{LEVEL} +(?P<message>.*) +\({CLASS}:\d+\)\s*", re.ASCII),
     ),
     (
         "logger behind the message",
-        re.compile(rf"(?:\[[^\]]*\] +)?{LEVEL} +(?P<message>.*) +\({CLASS}\)\s*", re.ASCII),
+        re.compile(rf"(?:\[(?!\d{{4}}-)[^\]]*\] +)?{LEVEL} +(?P<message>.*) +\({CLASS}\)\s*", re.ASCII),
     ),
 )
 _SPARK = re.compile(rf"{LEVEL} +{LOGGER}: (?P<message>.*)", re.ASCII)
@@ -125,7 +125,10 @@ _LEVEL_NAMES = ("level", "log.level", "severity", "levelname")
 _LOGGERS = ("logger", "logger_name", "loggerName", "log.logger", "logger.name", "class", "category")
 _MESSAGES = ("message", "msg")
 _CLASS = re.compile(r"(?:[A-Za-z_$][\w$-]*\.)+[A-Za-z_$][\w$-]*")
-_OF_KAFKA = re.compile(r"\[(?:Producer|Consumer|Transaction\w*|ProducerStateManager|GroupCoordinator)\b")
+_OF_KAFKA = re.compile(
+    r"\[(?:(?:Producer|Consumer|AdminClient) clientId=|Transaction(?:Coordinator id=| State Manager | Marker Channel )"
+    r"|ProducerStateManager partition=|GroupCoordinator )"
+)
 
 
 def _of_json(line: str) -> Layout | None:

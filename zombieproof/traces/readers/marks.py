@@ -6,7 +6,9 @@ from zombieproof.traces.readers.dump_text import looks_like_dump
 from zombieproof.traces.readers.layouts import is_log_line
 from zombieproof.traces.readers.timestamps import HEAD
 
-OTHER_OF_DUMP = re.compile(r"(?:Log s|S)tarting offset: \d+$|producerId: \d+ (?:producerEpoch|firstOffset): ", re.ASCII)
+OTHER_OF_DUMP = re.compile(
+    r"(?:Log s|S)tarting offset: \d+$|(?:version: \d+ )?producerId: \d+ (?:producerEpoch|firstOffset): ", re.ASCII
+)
 CONSOLE = re.compile(
     r"(?P<id>.*)::TransactionMetadata\(transactionalId=(?P=id), .*\)"
     r"|\[[^,\[\]]+,[^,\[\]]+,\d+\]::(?:\[?OffsetMetadata|OffsetAndMetadata|NULL).*"
@@ -31,7 +33,7 @@ def weight(line: str) -> int:
     if looks_like_dump(line) or OTHER_OF_DUMP.match(line) or RDKAFKA.match(line) or TABLES.match(line):
         return SURE
     if line.startswith("{"):
-        is_whole = line.endswith("}") or '":' in line
+        is_whole = '"' in line and (line.endswith("}") or '":' in line)
         return SURE if is_whole and not WRAPPED.match(line) else NONE_AT_ALL
     if is_log_line(line) or ("::" in line and CONSOLE.fullmatch(line)):
         return SURE

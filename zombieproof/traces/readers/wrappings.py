@@ -18,12 +18,13 @@ from zombieproof.traces.readers.marks import SURE, weight
 class Piece(NamedTuple):
     """A line without a form. `source` is whose line it is, where the form says so.
 
-    `is_partial` tells that the next line of the same source continues it.
+    `is_partial` tells that the next line of the same source and stream continues it.
     """
 
     text: str
     source: str = ""
     is_partial: bool = False
+    stream: str = ""
 
 
 class Form(NamedTuple):
@@ -42,16 +43,15 @@ Learner = Callable[[Sequence[str]], Form | None]
 
 
 def _by_pattern(name: str, pattern: str, *, is_certain: bool = False) -> Form:
-    """A form with the groups `text`, and perhaps `source` and `partial`."""
+    """A form with the groups `text`, and perhaps `source`, `partial` and `stream`."""
     compiled = re.compile(pattern, re.DOTALL)
-    groups = compiled.groupindex
 
     def take(line: str) -> Piece | None:
         found = compiled.fullmatch(line)
         if found is None:
             return None
-        source = found["source"] if "source" in groups else ""
-        return Piece(found["text"] or "", source or "", "partial" in groups and found["partial"] is not None)
+        named = found.groupdict(default="")
+        return Piece(named["text"], named.get("source", ""), bool(named.get("partial")), named.get("stream", ""))
 
     return Form(name, take, is_certain)
 
@@ -59,7 +59,7 @@ def _by_pattern(name: str, pattern: str, *, is_certain: bool = False) -> Form:
 _NANOS = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
 _HOST = r"[\w.:-]+"
 _TAG = r"[\w./@-]+"
-_POD = r"[a-z0-9][\w.-]*"
+_POD = r"(?=[\w.-]*[a-z])[a-z0-9][\w.-]*"
 _DAY = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
 
 
@@ -88,8 +88,8 @@ def _json_wrapper(line: str) -> Piece | None:
     names = ("podName", "CONTAINER_NAME", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER", "container_name")
     source = next((str(document[name]) for name in names if name in document), "")
     if isinstance(log := document.get("log"), str):
-        is_docker = "stream" in document
-        return Piece(_one_line(log.removesuffix("\n")), source, is_docker and not log.endswith("\n"))
+        stream = str(document.get("stream", ""))
+        return Piece(_one_line(log), source, bool(stream) and not log.endswith("\n"), stream)
     message = document.get("MESSAGE", document.get("textPayload"))
     if message is None and "podName" in document:
         message = document.get("message")
@@ -138,12 +138,12 @@ FIXED = (
     Form("lines as JSON of a container or of journald", _json_wrapper, is_certain=True),
     _by_pattern(
         "lines of containerd (CRI)",
-        rf"{_NANOS} (?:stdout|stderr) (?:F|(?P<partial>P))(?::\S*)?(?: (?P<text>.*))?",
+        rf"{_NANOS} (?P<stream>stdout|stderr) (?:F|(?P<partial>P))(?::\S*)?(?: (?P<text>.*))?",
         is_certain=True,
     ),
     _by_pattern("prefixes of kubectl logs", r"\[pod/(?P<source>[^\]\s]+)\](?: (?P<text>.*))?", is_certain=True),
     _by_pattern("prefixes of kubectl logs", r"\[(?P<source>[a-z0-9][\w.-]*[/ ][a-z0-9][\w.-]*)\] (?P<text>.*)"),
-    _by_pattern("times of docker or kubectl logs", rf"{_NANOS} (?P<text>.*)"),
+    _by_pattern("times of docker or kubectl logs", rf"{_NANOS}[ \t](?P<text>.*)"),
     _by_pattern(
         "syslog (RFC 5424)",
         rf"(?:<\d{{1,3}}>)?1 (?:{_NANOS}|-) (?P<source>\S+ \S+) \S+ \S+"
@@ -162,7 +162,12 @@ FIXED = (
     _by_pattern("list items", r"(?:[-*+•]|\d{1,6}[.)]) +(?P<text>.*)"),
     _by_pattern("inline code", r"`(?P<text>[^`]*)`(?:<br/?>)?"),
     _by_pattern("fences of code", r"(?:\{(?:code|noformat)[^}]*\}|<(?:pre|code)[^>]*>)+(?P<text>\S.*)"),
-    _by_pattern("remarks behind the line", r"(?P<text>.*::TransactionMetadata\(.*\))\s*(?:\s#|//|--|<-|←|\s;).*"),
+    _by_pattern("comments", r"(?://+|#+|\*+|--|;+) ?(?P<text>.*)"),
+    _by_pattern("quotation marks", r'"(?P<text>.*)"[,;]?'),
+    _by_pattern("lines of journalctl -o export", r"MESSAGE=(?P<text>.*)"),
+    _by_pattern(
+        "remarks behind the line", r"(?P<text>.*::TransactionMetadata\(.*\))(?:\s+|\s*(?:\s#|//|--|<-|←|\s;).*)"
+    ),
 )
 
 
@@ -194,15 +199,16 @@ def learn_indentation(sample: Sequence[str]) -> Form | None:
     return Form("indentation", take)
 
 
-_NUMBERED = re.compile(r"[ \t]*\d+(?P<between>[ \t]*[:|.)\]]?[ \t]*)(?P<text>[^\d\s].*)", re.DOTALL)
+_NUMBERED = re.compile(r"[ \t]*\d+(?P<between>[ \t]*(?:[:|.)\]][ \t]*|(?<=[ \t])))(?P<text>\S.*)", re.DOTALL)
 
 
 def learn_line_numbers(sample: Sequence[str]) -> Form | None:
     """A number before each line, and what stands between both; ``cat -n``, ``nl``, editors, ``grep -n``."""
-    found = [match for line in sample if (match := _NUMBERED.fullmatch(line)) and match["between"]]
+    found = [match for line in sample if (match := _NUMBERED.fullmatch(line))]
     if not found:
         return None
-    known = next((match for match in found if weight(match["text"]) == SURE), found[0])
+    narrowest = min(found, key=lambda match: len(match["between"]))
+    known = next((match for match in found if weight(match["text"]) == SURE), narrowest)
     between = known["between"]
     pattern = rf"[ \t]*\d+(?:{re.escape(between)}(?P<text>.*)|{re.escape(between.rstrip())}[ \t]*)"
     compiled = re.compile(pattern, re.DOTALL)
@@ -216,16 +222,16 @@ def learn_line_numbers(sample: Sequence[str]) -> Form | None:
 
 _INSIDE = re.compile(
     r"Dumping \S*\d{20}\.|baseOffset: \d+ lastOffset: |\| offset: \d+ |(?<!\| )\boffset: \d+ position: \d+ "
-    r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}\S* |%\d\|\d+\.\d{3}\|",
+    r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}\S* |%\d\|\d+\.\d{3}\||\{\"",
     re.ASCII,
 )
 
 
 def learn_prefix(sample: Sequence[str]) -> Form | None:
     """Any other text before each line, if it has the same shape before all that are evidence behind it."""
-    starts = [(line, found.start()) for line in sample if (found := _INSIDE.search(line))]
-    known = [line[:at] for line, at in starts if weight(line[at:]) == SURE]
-    if not known or "" in known:
+    starts = ((line, next(filter(None, map(_evident, _INSIDE.finditer(line))), None)) for line in sample)
+    known = [line[: found.start()] for line, found in starts if found is not None]
+    if not known or any(not prefix or prefix.count('"') % 2 for prefix in known):
         return None
     shapes = {_shape(prefix) for prefix in known}
     if len(shapes) > 1:
@@ -239,15 +245,27 @@ def learn_prefix(sample: Sequence[str]) -> Form | None:
     return Form("a prefix before each line", take)
 
 
+def _evident(found: re.Match[str]) -> re.Match[str] | None:
+    """The place in a line from which on it is evidence, or an object that may hold some."""
+    rest = found.string[found.start() :]
+    return found if weight(rest) == SURE or (rest.startswith('{"') and rest.rstrip().endswith("}")) else None
+
+
 def _shape(prefix: str) -> str:
-    """What a prefix has in common with that of other lines: numbers may differ, and how wide blanks are."""
-    parts = re.split(r"(\d+|\s+)", prefix)
-    return "".join(
-        r"\d+" if part.isdigit() else r"\s+" if part.isspace() else re.escape(part) for part in parts if part
-    )
+    """What a prefix has in common with that of other lines: numbers may differ, and how far they are indented."""
+    return "".join(map(_shape_of, filter(None, re.split(r"(\s*\d+)", prefix))))
+
+
+def _shape_of(part: str) -> str:
+    if not part.strip().isdigit():
+        return re.escape(part)
+    return r"\d+" if part.isdigit() else r"\s+\d+"
 
 
 LEARNERS: tuple[Learner, ...] = (learn_line_ends, learn_indentation, learn_line_numbers)
+WITH_ANY_PREFIX = (*LEARNERS, learn_prefix)
+"""To be tried when nothing else fits."""
+
 FENCE = re.compile(r"\s*(?:```+[\w-]*|~~~+[\w-]*|\{(?:code|noformat)[^}]*\}|</?(?:pre|code)[^>]*>)+\s*")
 PROMPT = re.compile(
     r"\s*(?:PS [A-Z]:\\[^>]*>|[A-Z]:\\[^>]*>"
@@ -263,13 +281,11 @@ FENCES = Form("fences of code", _gone(FENCE))
 PROMPTS = Form("a shell's prompt", _gone(PROMPT))
 
 
-def fitting(sample: Sequence[str]) -> Iterator[Form]:
+def fitting(sample: Sequence[str], learners: Sequence[Learner] = LEARNERS) -> Iterator[Form]:
     """The forms that at least one of these lines has, each as it fits them; they must not be blank."""
-    for learn in LEARNERS:
+    for learn in learners:
         if (form := learn(sample)) is not None:
             yield form
     for form in FIXED:
         if any(form.take(line) is not None for line in sample):
             yield form
-    if (prefix := learn_prefix(sample)) is not None:
-        yield prefix
