@@ -279,6 +279,15 @@ def _list_tar(data: memoryview, archive: Archive) -> None:
             archive.ignored.append((info.name, reason))
         else:
             archive.add(name, Member(name, info.size, _TarReader(opened, info), _too_large(info.size, len(data))))
+    _note_end(opened, archive)
+
+
+def _note_end(opened: tarfile.TarFile, archive: Archive) -> None:
+    """A tar ends with a block of zeros; whatever else stands where the members end was not read."""
+    assert opened.fileobj is not None
+    opened.fileobj.seek(opened.offset)
+    if opened.fileobj.read(BLOCK) != bytes(BLOCK):
+        archive.fault = "the archive is cut short, or damaged behind its last member that can be read"
 
 
 def _note_rest(archive: Archive, count: int) -> None:

@@ -7,6 +7,7 @@ lines stay what they are; lines of somebody else are `lines.ELSEWHERE`. A file t
 
 import codecs
 import heapq
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
@@ -41,7 +42,8 @@ MOST_SOURCES = 256
 NEARLY_ALL = 0.9
 
 UTF_16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-LAYOUT = "layout"
+DECODED = re.compile(r" key: (?:\{&quot;type&quot;:|\w+::.* payload: &lt;DELETE&gt;)")
+"""What a decoder of kafka-dump-log printed, copied from the source of a page."""
 
 
 class Plain(NamedTuple):
@@ -110,7 +112,7 @@ def _sample(head: bytes, is_cut: bool) -> list[str]:
 def _is_plain(sample: Sequence[str]) -> bool:
     """Whether the first lines are what a tool printed: then nothing is taken off."""
     if not sample or (is_dump_line(sample[0]) and weight(sample[0]) == SURE):
-        return True
+        return not any(map(_is_escaped, sample))
     glance = sample[:GLANCE]
     return all(weight(line) == SURE and layout_of(line) is None for line in glance)
 
@@ -145,9 +147,11 @@ def _stands_before(shown: Sequence[str], form: Form) -> bool:
 
 def _is_escaped(line: str) -> bool:
     """Whether a line was copied from the source of a page: what its tool prints can only be meant so."""
-    if weight(line) != SURE or '"' in line or "<" in line:
+    if "&" not in line or '"' in line or "<" in line or weight(line) != SURE:
         return False
-    return any(each in line for each in ("{&quot;", "-&gt;", "&lt;DELETE&gt;", "(&#39;"))
+    if is_dump_line(line):
+        return DECODED.search(line) is not None
+    return any(each in line for each in ("{&quot;", "-&gt;", "(&#x27;", "(&#39;"))
 
 
 def _certain(sample: Sequence[str]) -> list[Form]:

@@ -15,6 +15,7 @@ from zombieproof.traces.readers.timestamps import TIME, timestamp_ms, utc
 
 LEVEL = r"\[?(?P<level>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|SEVERE) *\]?"
 LOGGER = r"(?P<logger>[A-Za-z_][\w.$-]*)"
+THREAD = r"(?:\[(?!\d{4}-)[^\]]*\] +)?"
 CLASS = r"(?P<logger>(?:[A-Za-z_][\w$-]*\.)+[A-Za-z_][\w$-]*|[A-Z][a-z]+[A-Z][\w$]*)"
 STAMP = re.compile(rf"\[?(?P<time>{TIME})\]?[ \t]+", re.ASCII)
 LEVEL_FIRST = re.compile(rf"{LEVEL}[ \t]+(?=\[?\d{{4}}-\d\d-\d\d[ T])", re.ASCII)
@@ -49,7 +50,7 @@ _PATTERNS = (
     (
         "logger before the message",
         re.compile(
-            rf"(?:\[(?!\d{{4}}-)[^\]]*\] +)?{LEVEL} +(?:\[[^\]]*\] +)?{CLASS}(?::\d+)?(?: +\[[^\]]*\])?(?: +\(\S+\))? +--? +"
+            rf"{THREAD}{LEVEL} +(?:\[[^\]]*\] +)?{CLASS}(?::\d+)?(?: +\[[^\]]*\])?(?: +\(\S+\))? +--? +"
             r"(?P<message>.*)",
             re.ASCII,
         ),
@@ -57,17 +58,17 @@ _PATTERNS = (
     (
         "thread behind the logger",
         re.compile(
-            rf"(?:\[(?!\d{{4}}-)[^\]]*\] +)?{LEVEL} +(?P<message>.*) +\({CLASS}(?::\d+)?\) +\[[^\]]*\]\s*",
+            rf"{THREAD}{LEVEL} +(?P<message>.*) +\({CLASS}(?::\d+)?\) +\[[^\]]*\]\s*",
             re.ASCII,
         ),
     ),
     (
         "line number behind the logger",
-        re.compile(rf"(?:\[(?!\d{{4}}-)[^\]]*\] +)?{LEVEL} +(?P<message>.*) +\({CLASS}:\d+\)\s*", re.ASCII),
+        re.compile(rf"{THREAD}{LEVEL} +(?P<message>.*) +\({CLASS}:\d+\)\s*", re.ASCII),
     ),
     (
         "logger behind the message",
-        re.compile(rf"(?:\[(?!\d{{4}}-)[^\]]*\] +)?{LEVEL} +(?P<message>.*) +\({CLASS}\)\s*", re.ASCII),
+        re.compile(rf"{THREAD}{LEVEL} +(?P<message>.*) +\({CLASS}\)\s*", re.ASCII),
     ),
 )
 _SPARK = re.compile(rf"{LEVEL} +{LOGGER}: (?P<message>.*)", re.ASCII)
