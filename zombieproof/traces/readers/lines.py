@@ -48,8 +48,20 @@ class Lines:
         return self._ahead[index][1]
 
     def __iter__(self) -> Iterator[str]:
-        while (line := self.take()) is not None:
-            yield line
+        ahead = self._ahead
+        while True:
+            while ahead:
+                self.number, line = ahead.popleft()
+                yield line
+            for number, line in self._source:
+                if line is not ELSEWHERE:
+                    self.number = number
+                    yield line
+                    if ahead:
+                        break
+            else:
+                if not ahead:
+                    return
 
 
 def _lines(data: memoryview, reached: Reached | None) -> Iterator[str]:

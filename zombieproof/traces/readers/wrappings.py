@@ -153,8 +153,8 @@ FIXED = (
     Form("syslog or journald", _syslog),
     _by_pattern("prefixes of stern", rf"(?P<source>(?:{_POD} )?{_POD} (?:› )?{_POD}) (?P<text>.*)"),
     _by_pattern("prefixes of kail", r"(?P<source>[\w.-]+/[\w.-]+\[[\w.-]+\]): (?P<text>.*)"),
-    _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])[^\s:{\[]+?)(?::\d+:|-\d+-)(?P<text>.*)"),
-    _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])[^\s:{\[]*[./][^\s:{\[]*):(?P<text>\S.*)"),
+    _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])[^\s:{\[|>]+?)(?::\d+:|-\d+-)(?P<text>.*)"),
+    _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])[^\s:{\[|>]*[./][^\s:{\[|>]*):(?P<text>\S.*)"),
     Form("quoted lines (>)", _quoted),
     COLOURS,
     ENTITIES,
@@ -263,6 +263,9 @@ def _shape_of(part: str) -> str:
 
 
 LEARNERS: tuple[Learner, ...] = (learn_line_ends, learn_indentation, learn_line_numbers)
+FEW = 3
+"""As many sources there may be in a file of as many lines."""
+
 WITH_ANY_PREFIX = (*LEARNERS, learn_prefix)
 """To be tried when nothing else fits."""
 
@@ -287,5 +290,11 @@ def fitting(sample: Sequence[str], learners: Sequence[Learner] = LEARNERS) -> It
         if (form := learn(sample)) is not None:
             yield form
     for form in FIXED:
-        if any(form.take(line) is not None for line in sample):
+        if _fits([piece for line in sample if (piece := form.take(line)) is not None]):
             yield form
+
+
+def _fits(pieces: Sequence[Piece]) -> bool:
+    """Whether any line has a form, and the form does not name a source of its own for every other line."""
+    sources = {piece.source for piece in pieces}
+    return bool(pieces) and (len(sources) <= FEW or 2 * len(sources) <= len(pieces))
