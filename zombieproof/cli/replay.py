@@ -136,7 +136,7 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     if rules:
         known("preset of rules", rules, PRESETS, "zombieproof rules")
     asked = Asked(timeline, is_open, times, narrowing_of(topic, since, until), form, values, names_of(allow_gaps))
-    if STANDARD_INPUT in map(str, paths) and sys.stdin.isatty():
+    if STANDARD_INPUT in map(str, paths) and sys.stdin is not None and sys.stdin.isatty():
         click.echo("reading standard input: paste, then end it with Ctrl-D (on Windows Ctrl-Z and Enter)", err=True)
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()

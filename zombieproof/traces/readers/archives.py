@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
-from typing import IO
+from typing import IO, TextIO
 
 STANDARD_INPUT = Path("standard input")
 """How standard input is named in reports; ``-`` on the command line."""
@@ -348,8 +348,10 @@ _spools = 0
 def spool_standard_input() -> int:
     """Read standard input to its end, and keep it for whoever opens `STANDARD_INPUT`. Returns how many bytes it had."""
     global _spooled, _spools  # noqa: PLW0603  # a process has one standard input, which can be read once
+    source: TextIO | None = sys.stdin  # None in a process that was started without one
     with tempfile.TemporaryFile() as file:
-        copyfileobj(sys.stdin.buffer, file)
+        if source is not None:
+            copyfileobj(source.buffer, file)
         size = file.tell()
         file.flush()
         _spooled = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)) if size else memoryview(b"")
