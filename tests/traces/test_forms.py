@@ -195,3 +195,67 @@ def test_wrapping_is_undone_for_bytes_that_are_no_utf_8() -> None:
     quoted = next(each for each in PASTES if each.name == "quoted")
     (part,) = plain_parts(memoryview(wrapped(text, [quoted], "\n", "utf-8")))
     assert bytes(part.data) == text
+
+
+LINE = LOG[0]
+CARRIERS = {
+    "kubectl with times": f"[pod/kafka-0/kafka] 2024-05-01T10:00:00.123456789Z {LINE}",
+    "stern with namespace": f"prod kafka-0 kafka {LINE}",
+    "stern in colours": f"\x1b[38;5;1mkafka-0\x1b[0m \x1b[38;5;2mkafka\x1b[0m {LINE}",
+    "stern with an arrow": f"kafka-0 › kafka {LINE}",
+    "kubetail": f"[kafka-0 kafka] {LINE}",
+    "journald, short-precise": f"May  1 10:00:00.123456 host kafka[1234]: {LINE}",
+    "journald, short-full": f"Wed 2024-05-01 10:00:00 CEST host kafka[1234]: {LINE}",
+    "journald, short-unix": f"1714557600.123456 host kafka[1234]: {LINE}",
+    "journald, export": f"MESSAGE={LINE}",
+    "rsyslog": f"2024-05-01T10:00:00.123456+02:00 host kafka-server-start.sh[1234]: {LINE}",
+    "RFC 5424 with data": f'<134>1 2024-05-01T10:00:00.123Z host kafka 1234 ID47 [ex@32473 a="b]"] {LINE}',
+    "CloudWatch": f"2024-05-01T10:00:00.052Z\t{LINE}",
+    "awslogs": f"2024-05-01T10:00:00.052000+00:00 kafka/kafka-0/7 {LINE}",
+    "fluentd": "2024-05-01 10:00:00 +0000 kube.var.log: " + json.dumps({"log": LINE, "stream": "stdout"}),
+    "Filebeat": json.dumps({"@timestamp": "2024-05-01T10:00:00Z", "message": LINE, "agent": {"type": "filebeat"}}),
+    "stern -o json": json.dumps({"message": LINE, "nodeName": "n", "podName": "kafka-0", "containerName": "kafka"}),
+    "journald, bytes": json.dumps({"MESSAGE": list(LINE.encode()), "SYSLOG_IDENTIFIER": "kafka"}),
+    "CSV": f'"{LINE}"',
+    "CSV with columns": f'2024-05-01T10:00:00.052Z,kafka-0,"{LINE}"',
+    "editor": f"  1 {LINE}",
+    "bars": f"1 | {LINE}",
+    "comment": f"    // {LINE}",
+    "inline code": f"`{LINE}`",
+    "chat": f"&gt; {LINE}",
+    "page": f"{LINE}<br>",
+    "no-break blanks": LINE.replace(" ", "\xa0"),
+    "grep in colours": f"server.log:\x1b[1;31m{LINE}\x1b[0m",
+    "grep with lines": f"logs/server.log.2024:17:{LINE}",
+    "swarm": f"kafka.1.x7@node1    | {LINE}",
+}
+
+
+@pytest.mark.parametrize("line", CARRIERS.values(), ids=CARRIERS)
+def test_whatever_carried_a_line_is_taken_off(line: str) -> None:
+    found, forms = taken_off(f"{line}\n{line}\n")
+    assert found == [LINE, LINE, ""]
+    assert forms
+
+
+def test_pods_of_a_collector_are_sources_of_their_own() -> None:
+    def carried(pod: str, line: str) -> str:
+        return json.dumps({"log": f"{line}\n", "kubernetes": {"pod_name": pod, "container_name": "kafka"}})
+
+    text = [carried(pod, f"{LINE} {pod}") for pod in ("kafka-0", "kafka-1", "kafka-0", "kafka-1")]
+    parts = plain_parts(memoryview("\n".join(text).encode()))
+    assert [part.source for part in parts] == ["kafka-0 kafka", "kafka-1 kafka"]
+    assert [list(Lines(part.data)) for part in parts] == [[f"{LINE} {pod}"] * 2 for pod in ("kafka-0", "kafka-1")]
+
+
+def test_forms_are_taken_off_behind_a_prompt_and_its_command() -> None:
+    for prompt in ("$ ", "# ", "root@kafka-0:/opt/kafka# ", "[kafka@host ~]$ ", "PS C:\\kafka> ", "C:\\kafka>"):
+        found, forms = taken_off("\n".join([f"{prompt}kafka-dump-log --files x", *DUMP]))
+        assert found == [ELSEWHERE, *DUMP], prompt
+        assert forms == ("a shell's prompt",)
+
+
+def test_a_file_of_bytes_is_not_taken_for_text() -> None:
+    for data in (bytes(5000), b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, b"PK\x03\x04" + bytes(100)):
+        (part,) = plain_parts(memoryview(data))
+        assert bytes(part.data) == data

@@ -123,8 +123,11 @@ def _bracketed(time: str) -> str:
 
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "date")
 _LEVEL_NAMES = ("level", "log.level", "severity", "levelname")
-_LOGGERS = ("logger", "logger_name", "loggerName", "log.logger", "logger.name", "class", "category")
-_MESSAGES = ("message", "msg")
+_SEVERITIES = {7: "DEBUG", 6: "INFO", 5: "INFO", 4: "WARN", 3: "ERROR", 2: "FATAL"}
+"""Levels of syslog, which GELF has."""
+
+_LOGGERS = ("logger", "logger_name", "loggerName", "log.logger", "logger.name", "_logger", "class", "category")
+_MESSAGES = ("message", "msg", "short_message")
 _CLASS = re.compile(r"(?:[A-Za-z_$][\w$-]*\.)+[A-Za-z_$][\w$-]*")
 _OF_KAFKA = re.compile(
     r"\[(?:(?:Producer|Consumer|AdminClient) clientId=|Transaction(?:Coordinator id=| State Manager | Marker Channel )"
@@ -145,12 +148,14 @@ def _of_json(line: str) -> Layout | None:
         if isinstance(inner, dict):
             flat.update({f"{outer}.{name}": value for name, value in inner.items()})
     message, logger, level = _first(flat, _MESSAGES), _first(flat, _LOGGERS), _first(flat, _LEVEL_NAMES)
+    level = _SEVERITIES.get(level) if isinstance(level, int) else level
     if not (isinstance(message, str) and isinstance(level, str)):
         return None
     logger = logger if isinstance(logger, str) else ""
     if not (_CLASS.fullmatch(logger) or _OF_KAFKA.match(message)):
         return None
-    ms = _json_time(_first(flat, _TIMES))
+    seconds = {"epochSecond": flat.get("timestampSeconds"), "nanoOfSecond": flat.get("timestampNanos", 0)}
+    ms = _json_time(seconds if "timestampSeconds" in flat else _first(flat, _TIMES))
     named = _LEVELS.get(level.upper(), level.upper())
     behind = f" ({logger})" if logger else ""
     stamp = f"[{utc(ms)[:-1].replace('.', ',')}] " if ms is not None else ""
@@ -169,5 +174,5 @@ def _json_time(value: object) -> int | None:
         return round(value * 1000) if isfinite(value) else None
     if not isinstance(value, dict):
         return value if isinstance(value, int) else None
-    second, nanos = value.get("epochSecond"), value.get("nanoOfSecond", 0)
+    second, nanos = value.get("epochSecond", value.get("seconds")), value.get("nanoOfSecond", value.get("nanos", 0))
     return second * 1000 + nanos // 1_000_000 if isinstance(second, int) and isinstance(nanos, int) else None

@@ -8,11 +8,11 @@ import html
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from zombieproof.traces.readers.lines import ELSEWHERE
-from zombieproof.traces.readers.marks import SURE, weight
+from zombieproof.traces.readers.marks import CARRIED, SURE, weight
 
 
 class Piece(NamedTuple):
@@ -75,27 +75,59 @@ _SYSLOG = re.compile(
 )
 
 
-def _json_wrapper(line: str) -> Piece | None:
-    """A line of docker's json-file, of ``journalctl -o json``, of ``stern -o json`` or of a collector."""
+def _object(line: str) -> Mapping[str, object]:
     if not line.startswith("{"):
-        return None
+        return {}
     try:
         document = json.loads(line)
     except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def learn_objects(sample: Sequence[str]) -> Form | None:
+    """Lines of docker's json-file, ``journalctl -o json``, ``stern -o json`` or a collector.
+
+    Docker ends a text with a line feed unless the next one continues it; others leave all line feeds out.
+    """
+    logs = [log for line in sample if isinstance(log := _object(line).get("log"), str)]
+    has_ends = any(log.endswith("\n") for log in logs)
+
+    def take(line: str) -> Piece | None:
+        return _carried_in(_object(line), has_ends=has_ends)
+
+    form = Form("lines as JSON of a container or of journald", take, is_certain=True)
+    return form if any(form.take(line) is not None for line in sample) else None
+
+
+def _carried_in(document: Mapping[str, object], *, has_ends: bool) -> Piece | None:
+    if not document:
         return None
-    if not isinstance(document, dict):
-        return None
-    names = ("podName", "CONTAINER_NAME", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER", "container_name")
-    source = next((str(document[name]) for name in names if name in document), "")
+    source = _source_of(document)
     if isinstance(log := document.get("log"), str):
         stream = str(document.get("stream", ""))
-        return Piece(_one_line(log), source, bool(stream) and not log.endswith("\n"), stream)
+        is_partial = document.get("logtag") == "P" or (has_ends and bool(stream) and not log.endswith("\n"))
+        return Piece(_one_line(log), source, is_partial, stream)
     message = document.get("MESSAGE", document.get("textPayload"))
-    if message is None and "podName" in document:
-        message = document.get("message")
+    if message is None:
+        other = next((document[name] for name in ("message", "msg", "line") if name in document), None)
+        is_line = isinstance(other, str) and CARRIED.match(other) is not None and weight(other.rstrip("\n")) == SURE
+        message = other if is_line or "podName" in document else None
     if isinstance(message, list) and all(isinstance(each, int) and 0 <= each < 256 for each in message):
         message = bytes(message).decode(errors="surrogateescape")
     return Piece(_one_line(message), source) if isinstance(message, str) else None
+
+
+def _source_of(document: Mapping[str, object]) -> str:
+    """The pod, container or service whose line an object holds, as collectors and journald name it."""
+    inner = document.get("kubernetes")
+    if isinstance(inner, dict):
+        pod = inner.get("pod")
+        name = inner.get("pod_name", pod.get("name") if isinstance(pod, dict) else None)
+        if isinstance(name, str):
+            return f"{name} {inner.get('container_name', '')}".strip()
+    names = ("podName", "CONTAINER_NAME", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER", "container_name")
+    return next((str(document[name]) for name in names if name in document), "")
 
 
 def _one_line(text: str) -> str:
@@ -135,7 +167,6 @@ FIXED = (
     _by_pattern(
         "prefixes of docker compose", r"(?!\d+ )(?P<source>[A-Za-z0-9][\w.-]*) *\|(?: (?P<text>.*))?", is_certain=True
     ),
-    Form("lines as JSON of a container or of journald", _json_wrapper, is_certain=True),
     _by_pattern(
         "lines of containerd (CRI)",
         rf"{_NANOS} (?P<stream>stdout|stderr) (?:F|(?P<partial>P))(?::\S*)?(?: (?P<text>.*))?",
@@ -163,6 +194,7 @@ FIXED = (
     _by_pattern("inline code", r"`(?P<text>[^`]*)`(?:<br/?>)?"),
     _by_pattern("fences of code", r"(?:\{(?:code|noformat)[^}]*\}|<(?:pre|code)[^>]*>)+(?P<text>\S.*)"),
     _by_pattern("comments", r"(?://+|#+|\*+|--|;+) ?(?P<text>.*)"),
+    _by_pattern("line breaks of HTML", r"(?P<text>.*?)\s*<br ?/?>"),
     _by_pattern("quotation marks", r'"(?P<text>.*)"[,;]?'),
     _by_pattern("lines of journalctl -o export", r"MESSAGE=(?P<text>.*)"),
     _by_pattern(
@@ -230,13 +262,15 @@ _INSIDE = re.compile(
 def learn_prefix(sample: Sequence[str]) -> Form | None:
     """Any other text before each line, if it has the same shape before all that are evidence behind it."""
     starts = ((line, next(filter(None, map(_evident, _INSIDE.finditer(line))), None)) for line in sample)
-    known = [line[: found.start()] for line, found in starts if found is not None]
-    if not known or any(not prefix or prefix.count('"') % 2 for prefix in known):
+    known = [(line[: found.start()], line) for line, found in starts if found is not None]
+    in_quotes = all(prefix.endswith(',"') and line.endswith('"') for prefix, line in known)
+    if not known or any(not prefix or (_has_open_quote(prefix) and not in_quotes) for prefix, _ in known):
         return None
-    shapes = {_shape(prefix) for prefix in known}
+    shapes = {_shape(prefix) for prefix, _ in known}
     if len(shapes) > 1:
         return None
-    compiled = re.compile(rf"(?:{shapes.pop()})(?P<text>.*)", re.DOTALL)
+    end = '"' if in_quotes else ""
+    compiled = re.compile(rf"(?:{shapes.pop()})(?P<text>.*){end}", re.DOTALL)
 
     def take(line: str) -> Piece | None:
         found = compiled.fullmatch(line)
@@ -251,6 +285,11 @@ def _evident(found: re.Match[str]) -> re.Match[str] | None:
     return found if weight(rest) == SURE or (rest.startswith('{"') and rest.rstrip().endswith("}")) else None
 
 
+def _has_open_quote(prefix: str) -> bool:
+    """Whether what follows a prefix is within a text of JSON or CSV."""
+    return bool(prefix.replace("&quot;", '"').count('"') % 2)
+
+
 def _shape(prefix: str) -> str:
     """What a prefix has in common with that of other lines: numbers may differ, and how far they are indented."""
     return "".join(map(_shape_of, filter(None, re.split(r"(\s*\d+)", prefix))))
@@ -262,7 +301,7 @@ def _shape_of(part: str) -> str:
     return r"\d+" if part.isdigit() else r"\s+\d+"
 
 
-LEARNERS: tuple[Learner, ...] = (learn_line_ends, learn_indentation, learn_line_numbers)
+LEARNERS: tuple[Learner, ...] = (learn_line_ends, learn_objects, learn_indentation, learn_line_numbers)
 FEW = 3
 """As many sources there may be in a file of as many lines."""
 
