@@ -1,6 +1,7 @@
 """Each form that people's tools give to a text is taken off, and nothing else is touched."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -259,3 +260,31 @@ def test_a_file_of_bytes_is_not_taken_for_text() -> None:
     for data in (bytes(5000), b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, b"PK\x03\x04" + bytes(100)):
         (part,) = plain_parts(memoryview(data))
         assert bytes(part.data) == data
+
+
+REPEATED = [
+    "`",
+    "~",
+    "a.",
+    "[a] ",
+    " (a.B)",
+    '{"',
+    "::",
+    "<pre>",
+    "12:",
+    "> ",
+    "- ",
+    "&lt;",
+    "\x1b[",
+    "a@",
+    "| ",
+    "2024-05-01 ",
+]
+
+
+@pytest.mark.parametrize("unit", REPEATED)
+def test_a_line_of_one_thing_repeated_takes_no_time(unit: str) -> None:
+    started = time.process_time()
+    line = unit * (4000 // len(unit)) + "\x01"
+    plain_parts(memoryview(f"{LOG[1][:29]}{line}\n{line}\nx | {LOG[0]}\n> {LOG[0]}\n".encode()))
+    assert time.process_time() - started < 5

@@ -6,9 +6,11 @@ large, or whose name leads out of the archive, is reported with the reason.
 """
 
 import bz2
+import errno
 import io
 import lzma
 import mmap
+import os
 import re
 import struct
 import sys
@@ -152,9 +154,9 @@ def held_bytes(path: Path) -> tuple[memoryview, str | None]:
         return _spooled, None
     member = member_at(path)
     if member is None:
-        raise FileNotFoundError(2, "no such file, and no archive holds it", str(path))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if member.refusal:
-        raise OSError(5, member.refusal, str(path))
+        raise OSError(errno.EIO, member.refusal, str(path))
     parts: list[bytes] = []
     fault, size = None, 0
     try:

@@ -127,6 +127,8 @@ def _chosen(sample: Sequence[str]) -> list[Form]:
         forms = _composed(sample, WITH_ANY_PREFIX) or forms
     forms = forms or _certain(sample)
     shown = _applied(sample, forms)
+    if SURE not in map(weight, shown):
+        return forms
     for form in (FENCES, PROMPTS):
         if _stands_before(shown, form):
             forms.append(form)

@@ -185,7 +185,7 @@ FIXED = (
     _by_pattern("prefixes of stern", rf"(?P<source>(?:{_POD} )?{_POD} (?:› )?{_POD}) (?P<text>.*)"),
     _by_pattern("prefixes of kail", r"(?P<source>[\w.-]+/[\w.-]+\[[\w.-]+\]): (?P<text>.*)"),
     _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])[^\s:{\[|>]+?)(?::\d+:|-\d+-)(?P<text>.*)"),
-    _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])[^\s:{\[|>]*[./][^\s:{\[|>]*):(?P<text>\S.*)"),
+    _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])(?=[^\s:]*[./])[^\s:{\[|>]+):(?P<text>\S.*)"),
     Form("quoted lines (>)", _quoted),
     COLOURS,
     ENTITIES,
@@ -308,7 +308,10 @@ FEW = 3
 WITH_ANY_PREFIX = (*LEARNERS, learn_prefix)
 """To be tried when nothing else fits."""
 
-FENCE = re.compile(r"\s*(?:```+[\w-]*|~~~+[\w-]*|\{(?:code|noformat)[^}]*\}|</?(?:pre|code)[^>]*>)+\s*")
+LONGEST = 1000
+"""Characters that a prompt with its command, or a fence, does not have."""
+
+FENCE = re.compile(r"\s*(?:`{3,}[\w-]*|~{3,}[\w-]*|(?:\{(?:code|noformat)[^}]*\}|</?(?:pre|code)[^>]*>)+)\s*")
 PROMPT = re.compile(
     r"\s*(?:PS [A-Z]:\\[^>]*>|[A-Z]:\\[^>]*>"
     r"|(?:\([\w.-]+\) )?(?:\[?[\w.-]+@[\w.-]+[^$#>]*|(?:ba|z|k)?sh(?:-[\d.]+)?|[~/]\S*)? ?[$#%❯]) ?\S.*"
@@ -316,7 +319,7 @@ PROMPT = re.compile(
 
 
 def _gone(pattern: re.Pattern[str]) -> Callable[[str], Piece | None]:
-    return lambda line: Piece(ELSEWHERE) if pattern.fullmatch(line) else None
+    return lambda line: Piece(ELSEWHERE) if len(line) < LONGEST and pattern.fullmatch(line) else None
 
 
 FENCES = Form("fences of code", _gone(FENCE))
