@@ -32,6 +32,9 @@ LOG = [
 ]
 
 
+ANY_PREFIX = "a prefix before each line"
+
+
 def taken_off(text: str) -> tuple[list[str], tuple[str, ...]]:
     (part,) = plain_parts(memoryview(text.encode()))
     return bytes(part.data).decode().split("\n"), part.forms
@@ -46,6 +49,7 @@ def test_a_form_is_taken_off_and_named(wrapping: Wrapping, lines: list[str]) -> 
     html_of_a_plain_text = wrapping.name == "HTML"
     assert found == kept
     assert forms or html_of_a_plain_text
+    assert (ANY_PREFIX in forms) == (wrapping.name == "some prefix")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
@@ -210,7 +214,7 @@ CARRIERS = {
     "journald, short-unix": f"1714557600.123456 host kafka[1234]: {LINE}",
     "journald, export": f"MESSAGE={LINE}",
     "rsyslog": f"2024-05-01T10:00:00.123456+02:00 host kafka-server-start.sh[1234]: {LINE}",
-    "RFC 5424 with data": f'<134>1 2024-05-01T10:00:00.123Z host kafka 1234 ID47 [ex@32473 a="b]"] {LINE}',
+    "RFC 5424 with data": rf'<134>1 2024-05-01T10:00:00.123Z host kafka 1234 ID47 [ex@32473 a="b\]"] {LINE}',
     "CloudWatch": f"2024-05-01T10:00:00.052Z\t{LINE}",
     "awslogs": f"2024-05-01T10:00:00.052000+00:00 kafka/kafka-0/7 {LINE}",
     "fluentd": "2024-05-01 10:00:00 +0000 kube.var.log: " + json.dumps({"log": LINE, "stream": "stdout"}),
@@ -227,9 +231,15 @@ CARRIERS = {
     "page": f"{LINE}<br>",
     "no-break blanks": LINE.replace(" ", "\xa0"),
     "grep in colours": f"server.log:\x1b[1;31m{LINE}\x1b[0m",
+    "kail": f"prod/kafka-0[kafka]: {LINE}",
+    "list in a page": f"* {LINE}",
+    "Jira in one line": f"{{noformat}}{LINE}",
     "grep with lines": f"logs/server.log.2024:17:{LINE}",
     "swarm": f"kafka.1.x7@node1    | {LINE}",
 }
+
+
+OF_UNKNOWN_PREFIXES = ("awslogs", "fluentd", "CSV with columns", "swarm")
 
 
 @pytest.mark.parametrize("line", CARRIERS.values(), ids=CARRIERS)
@@ -237,6 +247,7 @@ def test_whatever_carried_a_line_is_taken_off(line: str) -> None:
     found, forms = taken_off(f"{line}\n{line}\n")
     assert found == [LINE, LINE, ""]
     assert forms
+    assert (ANY_PREFIX in forms) == (line in map(CARRIERS.get, OF_UNKNOWN_PREFIXES))
 
 
 def test_pods_of_a_collector_are_sources_of_their_own() -> None:
