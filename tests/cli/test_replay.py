@@ -2,6 +2,7 @@
 
 import io
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,43 @@ def test_more_findings_than_anybody_reads_are_counted(recordings: Path) -> None:
 
 def test_rules_of_an_older_release_can_be_chosen(run: Any, recordings: Path) -> None:
     assert run("replay", "--rules", "newest", recordings / "07-tv0-commit").code == 0
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_standard_input_is_read_beside_files(run: Any, recordings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dumps = recordings / "01-commit" / "dump"
+    piped(monkeypatch, b"".join(b"> " + line for line in (dumps / "t-0.txt").read_bytes().splitlines(keepends=True)))
+    outcome = run("replay", "-", dumps / "t-1.txt", dumps / "__transaction_state-1.txt")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "read as: " in outcome.out
+    assert "quoted lines (>)" in outcome.out
+    assert [line.split()[0] for line in outcome.out.splitlines() if line.startswith("t-")] == ["t-0", "t-1"]
+
+
+def test_an_empty_standard_input_is_wrong_usage(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    piped(monkeypatch, b"")
+    outcome = run("replay", "-")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "standard input is empty: pipe evidence into the command" in outcome.err
+
+
+def test_a_terminal_is_told_how_to_end_what_is_pasted(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    piped(monkeypatch, b"nothing of it")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    outcome = run("replay", "-")
+    assert outcome.code == 3
+    assert "reading standard input: paste, then end it with Ctrl-D" in outcome.err
+    assert "damaged: standard input, byte 0: nothing in it is evidence of transactions" in outcome.out
+
+
+def test_an_archive_is_judged_as_its_folder_is(run: Any, recordings: Path, tmp_path: Path) -> None:
+    archive = shutil.make_archive(str(tmp_path / "bundle"), "gztar", recordings, "09-offline-partition-lost-commit")
+    outcome = run("replay", archive)
+    plain = run("replay", recordings / "09-offline-partition-lost-commit")
+    assert outcome.code == plain.code == 1
+    same = outcome.out.replace(f"{archive}/", f"{recordings}/").splitlines()
+    without_order = [line for line in plain.out.splitlines() if not line.startswith("not read: ")]
+    assert [line for line in same if not line.startswith("not read: ")] == without_order

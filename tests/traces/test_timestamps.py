@@ -54,3 +54,29 @@ def test_a_local_time_knows_summer(zone: Callable[[str], None]) -> None:
 @pytest.mark.parametrize("ms", [10**18, -(10**14), 2**63 - 1])
 def test_a_time_that_no_calendar_has_is_given_as_its_number(ms: int) -> None:
     assert (utc(ms), local(ms)) == (f"{ms} ms", f"{ms} ms")
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("2026-11-21T13:19:48.339Z x", MOMENT),
+        ("2026-11-21T13:19:48,339 x", MOMENT),
+        ("[2026-11-21 13:19:48.339] x", MOMENT),
+        ("2026-11-21T14:19:48.339+01:00 x", MOMENT),
+        ("2026-11-21T14:19:48.339+0100\tx", MOMENT),
+        ("2026-11-21 14:19:48,339 +0100 x", MOMENT),
+        ("2026-11-21T07:49:48.339-05:30 x", MOMENT),
+        ("2026-11-21T14:19:48.339+01 x", MOMENT),
+        ("2026-11-21T13:19:48.339123456Z x", MOMENT),
+        ("2026-11-21 13:19:48.3 UTC x", MOMENT - 39),
+        ("2026-11-21 13:19:48 x", MOMENT - 339),
+        ("2026-11-21 13:19:48 -5 x", MOMENT - 339),
+        ("1969-12-31 23:59:59,250 x", -750),
+        ("2026-11-21 13:19:48.339x", None),
+        ("2026-11-21T13:19:48.339+99:00 x", None),
+        ("0001-01-01T00:00:00+05:00 x", -62135614800000),
+        ("2026-13-21 13:19:48 x", None),
+    ],
+)
+def test_a_time_at_the_head_of_a_line_is_read_with_its_offset(text: str, ms: int | None) -> None:
+    assert timestamp_ms(text) == ms

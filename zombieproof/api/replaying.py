@@ -28,7 +28,7 @@ def replay(
     what is in `not_judged` it says nothing.
 
     Args:
-        paths: files and folders.
+        paths: files, folders and archives (zip and tar, compressed or not); "-" is standard input.
         rules: a preset ("newest", which is the default, "3.9", "4.3-tv0"), or rules themselves.
         topics: read these topics only (patterns with ``*`` and ``?``), and those of the coordinators.
         explained: also say of each finding what it means, when it happened, why it can have, and what to do.

@@ -1,5 +1,6 @@
 """zombieproof replay: judge what was recorded, and run counterexamples again."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
@@ -18,11 +19,17 @@ from zombieproof.screening.choosing import screen_for
 from zombieproof.traces.trace_file import is_live_trace
 from zombieproof.traces.verdict.explanation import Values
 
+STANDARD_INPUT = "-"
+
 HELP = """Judge what real clusters recorded, or run a counterexample again.
 
 Any mixture of files and folders is one body of evidence: segments and whole log directories, text of
 kafka-dump-log, __transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs,
-also as .gz and .xz. Each finding says which records it is about, when it was, what to do and why it
+also as .gz, .xz and .bz2, and in .zip and .tar archives, which are searched like folders. `-` is standard
+input. Text may be quoted, indented or numbered, have any encoding and line ends, and carry the prefixes of
+docker, kubectl, syslog or journald: "read as" in the report names what was removed.
+
+Each finding says which records it is about, when it was, what to do and why it
 can have happened. A file that `zombieproof check -o` wrote is run again step by step, interpreted; the trace of a
 live run is taken again event by event, and each decision and move must be the one that the rules make.
 
@@ -43,6 +50,8 @@ transactions of an earlier topic are not held against the present one of the sam
 Examples:
   zombieproof replay /var/lib/kafka/data
   zombieproof replay orders-0.txt __transaction_state-12.txt client.jsonl
+  zombieproof replay support-bundle.tar.gz
+  kubectl logs kafka-0 | zombieproof replay - orders-0.txt
   zombieproof replay broker-1/ --allow-gaps e-0,__consumer_offsets
   zombieproof replay --rules kip98 --json segments/
   zombieproof replay --values utf8 segments/   keys and values of lost records
@@ -67,7 +76,14 @@ Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
 
 
 @click.command("replay", help=HELP)
-@click.argument("paths", metavar="PATH...", nargs=-1, type=PATH, required=True, help="files and folders")
+@click.argument(
+    "paths",
+    metavar="PATH...",
+    nargs=-1,
+    type=PATH,
+    required=True,
+    help="files, folders and archives; - is standard input",
+)
 @click.option("--rules", metavar="PRESET", default="", help="rules to judge by: newest, 3.9, 4.3-tv0")
 @click.option("--timeline", metavar="ID|PARTITION|PRODUCER|GROUP", help="what happened to one of them, in order")
 @click.option("--open", "is_open", is_flag=True, help="what is open, and what it holds back")
@@ -120,6 +136,8 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     if rules:
         known("preset of rules", rules, PRESETS, "zombieproof rules")
     asked = Asked(timeline, is_open, times, narrowing_of(topic, since, until), form, values, names_of(allow_gaps))
+    if STANDARD_INPUT in map(str, paths) and sys.stdin is not None and sys.stdin.isatty():
+        click.echo("reading standard input: paste, then end it with Ctrl-D (on Windows Ctrl-Z and Enter)", err=True)
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()
     if write_scenario is not None and not (len(paths) == 1 and is_live_trace(paths[0])):

@@ -38,6 +38,7 @@ from zombieproof.traces.evidence import (
 )
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers import merge
+from zombieproof.traces.readers.archives import STANDARD_INPUT, is_held, spool_standard_input
 from zombieproof.traces.readers.broker_log import read_broker_log
 from zombieproof.traces.readers.cleaning import explain_holes
 from zombieproof.traces.readers.client_calls import read_calls
@@ -48,7 +49,8 @@ from zombieproof.traces.readers.dialects import dialect_of_console, dialects_of_
 from zombieproof.traces.readers.dump_text import read_dump
 from zombieproof.traces.readers.ends import look_for_ends
 from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
-from zombieproof.traces.readers.folders import files_in
+from zombieproof.traces.readers.folders import files_in, members_in
+from zombieproof.traces.readers.forms import Plain, plain_parts
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.recognise import Kind, begins_with_text, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
@@ -87,7 +89,7 @@ def collect(
     screen: Screening | None = None,
     tables: Tables | None = None,
 ) -> Evidence:
-    """Read all files named, and all files in the folders named.
+    """Read all files named, and all files in the folders and archives named; `-` is standard input.
 
     Files that cannot be read in full are in `Evidence.damage`, files that are no evidence in `Evidence.ignored`; a path
     under which nothing is evidence is damage too. `keep` says whether records of data partitions are kept, `narrowing`
@@ -95,27 +97,38 @@ def collect(
     `tables` reads packed segments, which are damage without it.
 
     Raises:
-        EvidenceError: a path does not exist, or none is given.
+        EvidenceError: a path does not exist, none is given, or standard input is empty.
     """
-    given = [Path(path) for path in paths]
+    given = list(dict.fromkeys(map(Path, paths)))
     if not given:
         raise EvidenceError("no evidence is named: give segments, dumps, logs, or folders of them")
-    missing = [str(path) for path in given if not path.exists()]
+    missing = [str(path) for path in given if str(path) != DASH and not path.exists()]
     if missing:
         raise EvidenceError(f"{', '.join(missing)}: no such file or folder; name files or folders that exist")
+    given = [_spooled() if str(path) == DASH else path for path in given]
     collector = _Collector(keep, narrowing, watch or Watch(), screen, tables)
-    damage = collector.evidence.damage
-    files = [file for path in given for file in files_in(path, damage, narrowing)]
+    damage, ignored = collector.evidence.damage, collector.evidence.ignored
+    found = [file for path in given for file in files_in(path, damage, narrowing)]
+    files = [member for file in found for member in members_in(file, damage, ignored, narrowing)]
     # Brokers that run raise recovery points: the logs that are read after them reach as far.
     files.sort(key=lambda file: by_name(str(file)) is not Kind.RECOVERY_CHECKPOINT)
     if screen is not None:
-        screen.looks_at(files)
+        screen.looks_at([file for file in files if file.exists()])
     collector.add_all(files)
     for path in given:
-        hopeless = path.is_dir() or not collector.read_from
+        hopeless = path.is_dir() or path not in files or not collector.read_from
         if hopeless and not collector.has_met(path) and not any(place.file == str(path) for place in damage):
             damage.append(Damage(str(path), 0, "nothing in it is evidence of transactions"))
     return collector.finish()
+
+
+DASH = "-"
+
+
+def _spooled() -> Path:
+    if not spool_standard_input():
+        raise EvidenceError("standard input is empty: pipe evidence into the command, or name files and folders")
+    return STANDARD_INPUT
 
 
 def _size(file: Path) -> int:
@@ -151,6 +164,7 @@ class _Collector:
         self.evidence = Evidence()
         self.read_from: set[Path] = set()
         self._left_out: set[Path] = set()
+        self._source = ""
         self._seen: set[Path] = set()
         self._order: dict[str, int] = {}
         self._contents: list[tuple[Source, str, SegmentContent]] = []
@@ -207,7 +221,7 @@ class _Collector:
         self._note_name(file)
         if isinstance(kind, str):
             self.evidence.ignored.append(Ignored(file, kind))
-        elif not path.is_file():
+        elif not path.is_file() and not is_held(path):
             self.evidence.ignored.append(Ignored(file, "it is no regular file"))
         elif not self._leaves_out(path, kind):
             if self._screen is not None and kind is Kind.SEGMENT and self._screen.takes(path, meter.reached):
@@ -257,23 +271,35 @@ class _Collector:
             return
         with opened(path) as content:
             meter.length = len(content.data)
-            found = kind or by_content(content.data)
-            if kind in OF_ONE_PARTITION and begins_with_text(content.data) and by_content(content.data) is Kind.DUMP:
-                found = Kind.DUMP
-            if self._leaves_out(path, found):
+            is_text = kind in OF_ONE_PARTITION and begins_with_text(content.data)
+            parts = [Plain(content.data)] if kind and not is_text else plain_parts(content.data)
+            kinds = [by_content(part.data) if is_text else kind or by_content(part.data) for part in parts]
+            if is_text and Kind.DUMP not in kinds:
+                parts, kinds = [Plain(content.data)], [kind or ""]
+            if any(self._leaves_out(path, found) for found in kinds):
                 return
-            if isinstance(found, str) and content.fault is None:
-                self.evidence.ignored.append(Ignored(file, found))
+            if content.fault is None and not any(isinstance(found, Kind) for found in kinds):
+                self.evidence.ignored.append(Ignored(file, str(kinds[0])))
                 return
             self.evidence.files.append(file)
             self.read_from.add(path.resolve())
             if content.fault is not None:
                 self.evidence.damage.append(Damage(file, len(content.data), content.fault))
             before = len(self._contents)
-            if isinstance(found, Kind):
-                self._readers[found](content.data, file)
+            for part, found in zip(parts, kinds, strict=True):
+                if isinstance(found, Kind):
+                    self._note_forms(part, file)
+                    meter.length = len(part.data)
+                    self._source = part.source
+                    self._readers[found](part.data, file)
             if content.fault is not None and len(self._contents) > before:
                 self._contents[-1][2].torn_tail = True
+
+    def _note_forms(self, part: Plain, file: str) -> None:
+        for form in part.forms:
+            files = self.evidence.dialects.setdefault(form, [])
+            if file not in files:
+                files.append(file)
 
     def _note_name(self, file: str) -> None:
         """An index is made together with its segment: its name tells that the log reached that offset."""
@@ -405,7 +431,8 @@ class _Collector:
             self.evidence.dialects.setdefault(dialect, []).append(file)
         self.evidence.damage += dump.damage
         self.evidence.ignored += (Ignored(file, note) for note in dump.notes)
-        folder = str(Path(file).parent)
+        # Pods whose output is in one file are brokers of their own.
+        folder = f"{Path(file).parent}/{self._source}" if self._source else str(Path(file).parent)
         for content in dump.segments:
             reason = by_name(content.segment)
             if self._narrowing.leaves_out(content.place.topic):

@@ -17,6 +17,7 @@ from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Damage, TransactionLogValue, TransactionStateRecord, Unit
 from zombieproof.traces.readers import console_offsets, internal_text
 from zombieproof.traces.readers.console_offsets import NO_OFFSETS
+from zombieproof.traces.readers.lines import ELSEWHERE
 from zombieproof.traces.readers.scala_text import ScalaFields, fields_of
 from zombieproof.traces.tool_reports import ToolReports
 
@@ -64,7 +65,7 @@ def read_console(
 
     Positions of groups are added to `reports`, and the number of all other records.
     """
-    text = bytes(data).decode(errors="replace")
+    text = bytes(data).decode(errors="replace").replace(ELSEWHERE, " " * len(ELSEWHERE))
     damage: list[Damage] = []
     reports = ToolReports() if reports is None else reports
     found = list(_objects(text, file, damage, reports)) if OBJECT.search(text) else []

@@ -1,5 +1,6 @@
 """The bytes of a file of evidence, packed or not, and what its place says: Kafka's own names of files and folders."""
 
+import bz2
 import lzma
 import mmap
 import re
@@ -9,7 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKED = (".xz", ".gz")
+from zombieproof.traces.readers.archives import STANDARD_INPUT, held_bytes
+
+PACKED = (".xz", ".gz", ".bz2")
+MAGIC = {b"\xfd7zXZ": ".xz", b"\x1f\x8b\x08": ".gz", b"BZh": ".bz2"}
 TABLE = ".parquet"
 """The end of the name of a segment that `zombieproof pack` has made a table of."""
 
@@ -49,7 +53,7 @@ def place_of(file: str) -> Place:
 
 
 def plain_name(file: str) -> str:
-    """The name of a file without its folders and without ``.xz``, ``.gz`` or ``.parquet``."""
+    """The name of a file without its folders and without ``.xz``, ``.gz``, ``.bz2`` or ``.parquet``."""
     name = file.replace("\\", "/").rsplit("/", 1)[-1]
     for suffix in (TABLE, *PACKED):
         name = name.removesuffix(suffix)
@@ -79,9 +83,14 @@ class Content:
 def opened(path: Path) -> Iterator[Content]:
     """The content of a file, mapped into memory or unpacked; valid only inside the with.
 
+    The path may be one of a member of an archive, or `STANDARD_INPUT`.
+
     Raises:
         OSError: the file cannot be opened or mapped.
     """
+    if not path.exists():
+        yield _held(path)
+        return
     if path.suffix in PACKED:
         yield _unpacked(path.read_bytes(), path.suffix)
         return
@@ -99,12 +108,24 @@ def opened(path: Path) -> Iterator[Content]:
             mapped.close()
 
 
+def _held(path: Path) -> Content:
+    """What is no file of its own. Standard input has no name that says how it is packed."""
+    data, fault = held_bytes(path)
+    suffix = path.suffix
+    if path == STANDARD_INPUT:
+        start = bytes(data[:5])
+        suffix = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), "")
+    if fault is None and suffix in PACKED:
+        return _unpacked(bytes(data), suffix)
+    return Content(data, fault)
+
+
 def _unpacked(packed: bytes, suffix: str) -> Content:
     parts: list[bytes] = []
     fault = None
     rest = packed
     while rest:
-        part, rest, fault = _unpack_xz(rest) if suffix == ".xz" else _unpack_gzip(rest)
+        part, rest, fault = UNPACK[suffix](rest)
         parts.append(part)
         if fault:
             break
@@ -142,3 +163,21 @@ def _unpack_gzip(packed: bytes) -> tuple[bytes, bytes, str | None]:
     except zlib.error as error:
         return b"".join(parts), b"", f"the gzip stream is damaged: {error}"
     return b"".join(parts), b"", "the gzip stream is cut short"
+
+
+def _unpack_bzip2(packed: bytes) -> tuple[bytes, bytes, str | None]:
+    """One stream: what it held, what follows it, and the fault if it ended early."""
+    stream = bz2.BZ2Decompressor()
+    parts = []
+    try:
+        for start in range(0, len(packed), CHUNK):
+            parts.append(stream.decompress(packed[start : start + CHUNK]))
+            if stream.eof:
+                following = stream.unused_data + packed[start + CHUNK :]
+                return b"".join(parts), following, None
+    except OSError as error:
+        return b"".join(parts), b"", f"the bzip2 stream is damaged: {error}"
+    return b"".join(parts), b"", "the bzip2 stream is cut short"
+
+
+UNPACK = {".xz": _unpack_xz, ".gz": _unpack_gzip, ".bz2": _unpack_bzip2}

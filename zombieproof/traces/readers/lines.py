@@ -8,6 +8,11 @@ WINDOW = 1 << 20
 Reached = Callable[[int], None]
 """Hears now and then how many bytes of a file were read."""
 
+ELSEWHERE = "\x1a\x1a"
+"""Stands for a line that belongs to something else than the text around it: it is counted, and not returned."""
+
+_ELSEWHERE = ELSEWHERE.encode()
+
 
 class Lines:
     """A cursor over lines that end in a line feed; other control characters belong to the text.
@@ -17,33 +22,46 @@ class Lines:
     """
 
     def __init__(self, data: memoryview, reached: Reached | None = None) -> None:
-        self._source = _lines(data, reached)
-        self._ahead: deque[str] = deque()
+        self._source = enumerate(_lines(data, reached), 1)
+        self._ahead: deque[tuple[int, str]] = deque()
         self.number = 0
         self.ends_open = bool(len(data)) and data[len(data) - 1] != 0x0A
 
     def take(self) -> str | None:
         """The next line, or None at the end."""
         if self._ahead:
-            self.number += 1
-            return self._ahead.popleft()
-        line = next(self._source, None)
-        if line is not None:
-            self.number += 1
-        return line
+            self.number, line = self._ahead.popleft()
+            return line
+        for number, line in self._source:
+            if line is not ELSEWHERE:
+                self.number = number
+                return line
+        return None
 
     def peek(self, index: int) -> str | None:
         """The line `index` (0, 1, …) behind the one taken last, or None behind the end."""
         while len(self._ahead) <= index:
-            line = next(self._source, None)
-            if line is None:
+            found = next((each for each in self._source if each[1] is not ELSEWHERE), None)
+            if found is None:
                 return None
-            self._ahead.append(line)
-        return self._ahead[index]
+            self._ahead.append(found)
+        return self._ahead[index][1]
 
     def __iter__(self) -> Iterator[str]:
-        while (line := self.take()) is not None:
-            yield line
+        ahead = self._ahead
+        while True:
+            while ahead:
+                self.number, line = ahead.popleft()
+                yield line
+            for number, line in self._source:
+                if line is not ELSEWHERE:
+                    self.number = number
+                    yield line
+                    if ahead:
+                        break
+            else:
+                if not ahead:
+                    return
 
 
 def _lines(data: memoryview, reached: Reached | None) -> Iterator[str]:
@@ -54,6 +72,6 @@ def _lines(data: memoryview, reached: Reached | None) -> Iterator[str]:
         parts = (rest + bytes(data[start : start + WINDOW])).split(b"\n")
         rest = parts.pop()
         for part in parts:
-            yield part.decode(errors="replace")
+            yield part.decode(errors="replace") if part != _ELSEWHERE else ELSEWHERE
     if rest:
         yield rest.decode(errors="replace")

@@ -1,12 +1,20 @@
 """Times as milliseconds since 1970: read at the head of log lines, and written for people.
 
-A log line has no time zone: it is read as UTC.
+A log line without a time zone is read as UTC. A time with ``Z`` or an offset is exact.
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
-HEAD = re.compile(r"\[?(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?Z?\]? ", re.ASCII)
+TIME = (
+    r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
+    r"(?:Z|[+-]\d\d(?::?\d\d)?| (?:UTC|GMT|[+-]\d\d:?\d\d))?"
+)
+"""ISO 8601 with its variants in logs: a blank or T, a comma or a dot, any number of digits, and perhaps an offset."""
+
+HEAD = re.compile(rf"\[?({TIME})\]?(?:[ \t]|$)", re.ASCII)
+OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)?$", re.ASCII)
+DATE_AND_TIME = 19
 
 
 def timestamp_ms(line: str) -> int | None:
@@ -14,12 +22,25 @@ def timestamp_ms(line: str) -> int | None:
     found = HEAD.match(line)
     if found is None:
         return None
-    year, month, day, hour, minute, second = map(int, found.groups()[:6])
+    year, month, day, hour, minute, second = map(int, found.groups()[1:7])
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
-    except ValueError:
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(found[1]))
+        return round(moment.timestamp()) * 1000 + int((found[8] or "0")[:3].ljust(3, "0"))
+    except (ValueError, OverflowError):
         return None
-    return int(moment.timestamp()) * 1000 + int((found[7] or "0")[:3].ljust(3, "0"))
+
+
+def _zone(time: str) -> timezone:
+    """The offset at the end of a time; UTC where it has none.
+
+    Raises:
+        ValueError: no zone has such an offset.
+    """
+    offset = OFFSET.search(time, DATE_AND_TIME)
+    if offset is None:
+        return UTC
+    ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+    return timezone(-ahead if offset[1] == "-" else ahead)
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
