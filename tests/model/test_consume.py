@@ -30,6 +30,8 @@ CLIENT = Isolation.READ_COMMITTED_BUFFERING
         (BROKER, S.DELIVERING, True, False, True, False, E.ABORT_MARKER, Delivery.NOTHING),
         (BROKER, S.SKIPPING, False, False, True, False, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
         (BROKER, S.SKIPPING, False, False, True, True, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
+        (BROKER, S.SKIPPING, False, False, False, False, E.NOTHING, Delivery.THIS_BATCH),
+        (CLIENT, S.BUFFERING, False, False, False, False, E.NOTHING, Delivery.THIS_BATCH),
         (BROKER, S.SKIPPING, True, True, True, False, E.NOTHING, Delivery.NOTHING),
         (BROKER, S.SKIPPING, True, False, True, False, E.ABORT_MARKER, Delivery.NOTHING),
         (CLIENT, S.DELIVERING, False, False, False, False, E.PLAIN_DATA, Delivery.THIS_BATCH),

@@ -211,6 +211,13 @@ def test_plain_data_of_a_producer_with_an_open_transaction_is_not_folded(batch: 
     assert seen.open_transactions == [OpenTransaction(7, 0, 0)]
 
 
+def test_plain_data_within_an_aborted_transaction_of_its_producer_is_seen(batch: Encode, marker: Encode) -> None:
+    """No broker writes it, but a damaged log may have it; Kafka's consumer hands it on."""
+    ended = marker(commit=False, base_offset=3, producer_id=7)
+    seen = visibility(log_of(data(batch, 0), data(batch, 1, attributes=0), data(batch, 2), ended))
+    assert seen.offsets(Isolation.READ_COMMITTED) == [1]
+
+
 def test_a_reader_begins_at_the_log_start(batch: Encode, marker: Encode) -> None:
     log = log_of(data(batch, 0, 3), marker(commit=True, base_offset=3, producer_id=7), start_offset=1)
     assert visibility(log).offsets(Isolation.READ_COMMITTED) == [1, 2]

@@ -42,16 +42,18 @@ def decide_read(
     if control:
         return _read_marker(isolation, state, committed)
     if isolation == Isolation.READ_UNCOMMITTED or not transactional:
-        return _deliver()
+        return _deliver(state)
     if isolation == Isolation.READ_COMMITTED:
         if state == ConsumerState.SKIPPING:
             return ReadVerdict(int(ConsumerEvent.TRANSACTIONAL_DATA), int(Delivery.NOTHING))
-        return _deliver()
+        return _deliver(state)
     return ReadVerdict(int(ConsumerEvent.TRANSACTIONAL_DATA), int(Delivery.NOTHING))
 
 
-def _deliver() -> ReadVerdict:
-    return ReadVerdict(int(ConsumerEvent.PLAIN_DATA), int(Delivery.THIS_BATCH))
+def _deliver(state: int) -> ReadVerdict:
+    # Data outside of the producer's own transaction, which a damaged log may have in the middle of one, ends nothing.
+    event = ConsumerEvent.PLAIN_DATA if state == ConsumerState.DELIVERING else ConsumerEvent.NOTHING
+    return ReadVerdict(int(event), int(Delivery.THIS_BATCH))
 
 
 def _read_marker(isolation: int, state: int, committed: bool) -> ReadVerdict:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from zombieproof.formats.faults import Undecodable
 from zombieproof.traces.readers import admin_text
 from zombieproof.traces.readers.files import TOPIC_PARTITION, place_of, plain_name
+from zombieproof.traces.readers.lines import ELSEWHERE
 from zombieproof.traces.readers.tool_columns import (
     CONSUMER_GROUPS,
     DESCRIBE,
@@ -104,7 +105,8 @@ def read_tool_output(data: memoryview, file: str) -> ToolReports:
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         reader.is_at_open_end = number == len(lines)
-        reader.read(line.rstrip("\r"), number)
+        if line != ELSEWHERE:
+            reader.read(line.rstrip("\r"), number)
     return reader.finish()
 
 
