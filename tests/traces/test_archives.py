@@ -65,6 +65,7 @@ def said(report: Report, name: str) -> dict[str, object]:
     found = Report.model_validate_json(text).model_dump()
     found["judged"]["files_read"].sort()
     found["judged"]["files_not_read"].sort(key=str)
+    found["judged"]["lines"].sort(key=str)
     return found
 
 

@@ -37,6 +37,9 @@ def told(file: Path, above: int = 0) -> Told:
     """What a report says, but for how the text is written; lines are counted without those `above` the first one."""
     report = replay([file])
     judged = report.judged.model_dump(exclude={"written_in"})
+    for read in judged["lines"]:
+        for unused in read["unused"]:
+            unused["first_line"] -= above
     damage = []
     for place in report.damage:
         position = place.position - above if place.unit is Unit.LINE else 0
