@@ -20,7 +20,7 @@ from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.explaining.open.models import Open
 from zombieproof.traces.explaining.open.transactions import what_is_open
-from zombieproof.traces.explaining.timeline.subject import Subject, subject_names, subjects_called
+from zombieproof.traces.explaining.timeline.subject import Subject, client_names, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline.timeline import Timeline, timeline_of
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.histories.spans import span_of_evidence
@@ -174,9 +174,11 @@ def tell_so_far(screen: Screen, so_far: SoFar, form: Format) -> None:
 def _subject_called(name: str, examined: Examined) -> Subject:
     found = subjects_called(name, examined)
     if not found:
-        takes = "--timeline takes a transactional id, a partition such as orders-0, or a producer such as"
+        takes = "--timeline takes a transactional id, a partition such as orders-0, a producer such as 'producer 7' or,"
         near = _near(name, subject_names(examined))
-        raise WrongUsage(f"{takes} 'producer 7' or, with its epoch, 7:3; the evidence has none called {name!r}{near}")
+        clients = client_names(examined.evidence)
+        are = f"; its clients are {', '.join(clients)}" if clients and not near else ""
+        raise WrongUsage(f"{takes} with its epoch, 7:3, or a client; the evidence has none called {name!r}{near}{are}")
     if len(found) > 1:
         clear = " or ".join(f"--timeline '{subject}'" for subject in found)
         raise WrongUsage(f"--timeline {name!r} is the name of {len(found)} things; give {clear}")

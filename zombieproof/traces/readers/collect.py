@@ -425,11 +425,22 @@ class _Collector:
     def _text_log(self, data: memoryview, file: str) -> None:
         reached, size = self._reached, len(data)
         transitions, torn = read_coordinator_log(data, file, lambda at: reached(at // 2))
-        client_lines, cut = read_client_log(data, file, lambda at: reached((size + at) // 2))
-        self.evidence.hosted += read_broker_log(data, file)
+        clients = read_client_log(data, file, lambda at: reached((size + at) // 2))
+        hosted = read_broker_log(data, file)
+        self.evidence.hosted += hosted
         self.evidence.coordinator_lines += transitions
-        self.evidence.client_lines += client_lines
-        self.evidence.damage += torn + cut
+        self.evidence.client_lines += clients.lines
+        self.evidence.damage += torn + clients.damage
+        self.evidence.ignored += (Ignored(file, reason) for reason in clients.reasons())
+        if not any((transitions, clients.lines, hosted, torn, clients.damage)):
+            self._was_not_understood(file, reasons=[*clients.reasons()])
+
+    def _was_not_understood(self, file: str, reasons: Sequence[str]) -> None:
+        """A file of which no line was understood is not read, and that is said unless each reason is."""
+        self.evidence.files.remove(file)
+        self.read_from.discard(Path(file).resolve())
+        if not reasons:
+            self.evidence.ignored.append(Ignored(file, "nothing in it is evidence of transactions"))
 
     def finish(self) -> Evidence:
         """Put together what was read."""

@@ -65,8 +65,7 @@ def dialects_of(evidence: Evidence) -> list[str]:
         if line.phase is Phase.PREPARE:
             found.add(f"log of a broker, {'4.0 or later' if line.target is None else 'up to 3.9'}")
     for client_line in evidence.client_lines:
-        librdkafka = client_line.transactional_id is None and client_line.client.startswith("rdkafka")
-        found.add("log of a client, librdkafka" if librdkafka else "log of a client")
+        found.add("log of a client" if client_line.is_java else f"log of a client, {client_line.library}")
     if evidence.client_calls or evidence.client_outcomes:
         found.add("calls of applications")
     values = {

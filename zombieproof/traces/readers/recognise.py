@@ -6,6 +6,7 @@ from enum import Enum, auto
 from zombieproof.formats.producer_snapshot import has_snapshot_form
 from zombieproof.formats.segments import begins_with_batch
 from zombieproof.traces.readers.client_calls import looks_like_calls
+from zombieproof.traces.readers.clients.layouts import CLIENT_LOG_MARKS
 from zombieproof.traces.readers.console_text import looks_like_console
 from zombieproof.traces.readers.dump_text import looks_like_dump
 from zombieproof.traces.readers.files import SEGMENT_NAME, TOPIC_PARTITION, plain_name
@@ -21,7 +22,9 @@ WHY_ABANDONED = {
     "stray": "in a folder of a replica that the cluster no longer assigns to the broker",
 }
 
-LOG_MARKS = (b" transition from ", b"TransactionManager", b"[thrd:", b"#producer-")
+BROKER_LOG_MARKS = (b" transition from ", b"TransactionManager")
+LOG_MARKS = (*BROKER_LOG_MARKS, *CLIENT_LOG_MARKS)
+"""A text with one of them may be a log; whether it is one, its readers tell."""
 
 
 class Kind(Enum):
