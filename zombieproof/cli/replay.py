@@ -26,8 +26,8 @@ also as .gz and .xz. Each finding says which records it is about, when it was, w
 can have happened. A file that `zombieproof check -o` wrote is run again step by step, interpreted; the trace of a
 live run is taken again event by event, and each decision and move must be the one that the rules make.
 
---timeline tells what happened to one transactional id, partition, producer id or client in order, over all evidence; --open
-tells what is open, since when and whose it is, and what holds the last stable offset of each partition back.
+--timeline tells what happened to one transactional id, partition, producer id or client in order, over all evidence;
+--open tells what is open, since when and whose it is, and what holds the last stable offset of each partition back.
 
 --topic narrows what is read: logs of other topics are left out (never those of the coordinators). --since and --until
 narrow what is reported: whole logs are judged, because a log that is cut in time proves nothing.

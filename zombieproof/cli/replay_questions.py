@@ -29,6 +29,7 @@ from zombieproof.traces.readers.timestamps import utc
 from zombieproof.traces.verdict.explanation import Values
 from zombieproof.traces.verdict.report import Gap, Report
 
+SHOWN_CLIENTS = 8
 MILLISECONDS = re.compile(r"\d{12,14}", re.ASCII)
 
 
@@ -105,7 +106,9 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.timeline.strip():
-            raise WrongUsage("--timeline names nothing; give a transactional id, a partition or a producer id")
+            raise WrongUsage(
+                "--timeline names nothing; give a transactional id, a partition, a producer id or a client"
+            )
         if self.timeline and self.is_open:
             raise WrongUsage("--timeline and --open are two questions; ask one after the other")
         if self.times and not (self.timeline or self.is_open):
@@ -177,7 +180,10 @@ def _subject_called(name: str, examined: Examined) -> Subject:
         takes = "--timeline takes a transactional id, a partition such as orders-0, a producer such as 'producer 7' or,"
         near = _near(name, subject_names(examined))
         clients = client_names(examined.evidence)
-        are = f"; its clients are {', '.join(clients)}" if clients and not near else ""
+        more = f" and {len(clients) - SHOWN_CLIENTS} more" if len(clients) > SHOWN_CLIENTS else ""
+        are = (
+            f"; its clients are {', '.join(clients[:SHOWN_CLIENTS])}{more}" if clients and "client " not in near else ""
+        )
         raise WrongUsage(f"{takes} with its epoch, 7:3, or a client; the evidence has none called {name!r}{near}{are}")
     if len(found) > 1:
         clear = " or ".join(f"--timeline '{subject}'" for subject in found)

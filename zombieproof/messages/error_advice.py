@@ -35,7 +35,7 @@ _ABORT: Final = "abort the transaction, then it can be tried again"
 _RENEW: Final = "close the producer, and go on with a new one from what is committed"
 _CHANGE: Final = "close the producer; a new one fails as well"
 
-_OWNER: Final = "the logs of every instance with this transactional id around that time, and the log of the broker that coordinates it"
+_OWNER: Final = "the logs of every instance with this transactional id around that time, and its coordinator's log"
 _STATE: Final = "the log of the broker that coordinates the id, and its partition of __transaction_state"
 
 
@@ -64,8 +64,8 @@ MEANINGS: Final[Mapping[int, Meaning]] = {
         _STATE,
     ),
     Error.UNKNOWN_PRODUCER_ID: Meaning(
-        "the leader of the partition forgot the producer: it was idle for longer than producer.id.expiration.ms, or its "
-        "records were deleted",
+        "the leader of the partition forgot the producer: it was idle for longer than producer.id.expiration.ms, or "
+        "its records were deleted",
         "the partition's directory with its .snapshot files, and the leader's log",
     ),
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER: Meaning(
@@ -97,6 +97,6 @@ MEANINGS: Final[Mapping[int, Meaning]] = {
 
 
 def next_step(error: int, *, is_fatal: bool) -> str:
-    """What an application does next, with a hint where there is one: the producer ends (`is_fatal`) or a transaction."""
+    """What an application does next, with a hint where there is one; `is_fatal`: the producer is at its end."""
     step = _ABORT if not is_fatal else _CHANGE if error in NOT_FOR_THE_NEXT_EITHER else _RENEW
     return f"{step}; {HINTS[error]}" if error in HINTS else step

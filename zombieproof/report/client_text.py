@@ -4,12 +4,15 @@ from collections.abc import Sequence
 
 from zombieproof.report.screen import Screen, plural
 from zombieproof.traces.explaining.clients import seconds
+from zombieproof.traces.readers.client_log import APPLICATION
 from zombieproof.traces.readers.files import plain_name
 from zombieproof.traces.readers.timestamps import utc
 from zombieproof.traces.verdict.report import ClientError, ClientSeen, Gap, Report
 
 SHOWN_CLIENTS = 20
 SHOWN_ERRORS = 6
+WORTH_SAYING_MS = 1000
+"""A transaction that was open for less than this did not fail because of its age."""
 
 
 def show_clients(screen: Screen, report: Report) -> None:
@@ -41,7 +44,8 @@ def client_line(client: ClientSeen) -> str:
     """Which client it is, with its ids and producers."""
     ids = f", transactional id {', '.join(client.transactional_ids)}" if client.transactional_ids else ""
     producers = f", producer {', '.join(client.producers[-4:])}" if client.producers else ""
-    return f"{client.client} ({client.library}, {plain_name(client.file)}){ids}{producers}"
+    library = "" if client.client in {client.library, APPLICATION} else f"{client.library}, "
+    return f"{client.client} ({library}{plain_name(client.file)}){ids}{producers}"
 
 
 def error_line(error: ClientError) -> str:
@@ -51,7 +55,7 @@ def error_line(error: ClientError) -> str:
     said = f"{error.severity}{code}{when} (line {error.line}): {error.reason}"
     if error.timed_out and error.open_ms is not None and error.limit_ms is not None:
         said += f"; aborted by timeout after {seconds(error.open_ms)} (limit {seconds(error.limit_ms)})"
-    elif error.open_ms is not None:
+    elif error.open_ms is not None and error.open_ms >= WORTH_SAYING_MS:
         said += f"; {seconds(error.open_ms)} after its transaction began"
     if error.fenced_by:
         said += f"; {error.fenced_by}"

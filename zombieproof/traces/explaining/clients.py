@@ -10,17 +10,22 @@ from typing import Final
 from zombieproof.messages.error_advice import MEANINGS, next_step
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.traces.evidence import ClientFact, ClientLine
+from zombieproof.traces.readers.clients.statement import Library
 from zombieproof.traces.readers.files import plain_name
 from zombieproof.traces.readers.timestamps import utc
 from zombieproof.traces.verdict.report import ClientError, ClientSeen
 
-_OPEN_STATES: Final = ("IN_TRANSACTION", "InTransaction", "TRANSACTING")
-_READY_STATES: Final = ("READY", "Ready")
 _BY_OTHERS: Final = frozenset(
     {Error.PRODUCER_FENCED.name, Error.INVALID_PRODUCER_EPOCH.name, Error.INVALID_TXN_STATE.name}
 )
 """Errors that tell a producer that somebody else ended its transaction: a newer instance, or the coordinator."""
 
+_ERROR_STATES: Final = (
+    ("FatalError", "fatal"),
+    ("FATAL_ERROR", "fatal"),
+    ("AbortableError", "abortable"),
+    ("ABORTABLE_ERROR", "abortable"),
+)
 _RETRIED: Final = frozenset(
     {
         Error.CONCURRENT_TRANSACTIONS.name,
@@ -53,11 +58,16 @@ class Open:
 
 @dataclass(slots=True)
 class _Client:
-    """What is known of a client while its lines are read in order."""
+    """What is known of a client while its lines are read in order.
+
+    `failed` are the severities of errors that its open transaction met. `is_shared`: several instances use the name.
+    """
 
     begun_ms: int | None = None
     limit_ms: int | None = None
-    inits: int = 0
+    asked_to_begin: bool = False
+    is_shared: bool = False
+    failed: set[str] = field(default_factory=set)
     lines: list[ClientLine] = field(default_factory=list)
 
 
@@ -69,19 +79,20 @@ def seconds(ms: int) -> str:
 def open_at_errors(lines: Sequence[ClientLine]) -> dict[int, Open]:
     """By the identity of a line that tells an error: how long its transaction was open by then.
 
-    Only for errors by which somebody else ended a transaction, once for each transaction, and only where the client
-    told of its begin. A name under which several instances log at once has no such times.
+    Only for errors by which somebody else ended a transaction, once for each transaction and severity, and only where
+    the client told of its begin. A name that several instances use at once has no such times.
     """
     found: dict[int, Open] = {}
     limits = {line.transactional_id: line.limit_ms for line in lines if line.transactional_id and line.limit_ms != NONE}
     for client in _clients(lines).values():
         for line in client.lines:
             _follow(client, line)
-            ended = line.fact is ClientFact.ERROR and line.code in _BY_OTHERS
-            if ended and client.begun_ms is not None and line.timestamp_ms is not None and client.inits < 2:  # noqa: PLR2004
-                limit = client.limit_ms or limits.get(line.transactional_id)
+            if line.fact is not ClientFact.ERROR or line.code not in _BY_OTHERS or line.before in client.failed:
+                continue
+            client.failed.add(line.before)
+            if client.begun_ms is not None and line.timestamp_ms is not None and not client.is_shared:
+                limit = client.limit_ms or limits.get(line.transactional_id or "")
                 found[id(line)] = Open(line.timestamp_ms - client.begun_ms, limit)
-                client.begun_ms = None
     return {key: each for key, each in found.items() if each.lasted_ms >= 0}
 
 
@@ -94,19 +105,41 @@ def _clients(lines: Sequence[ClientLine]) -> dict[Key, _Client]:
 
 def _follow(client: _Client, line: ClientLine) -> None:
     """Keep when the transaction of a client began, and how long it may last."""
-    asked_to_begin = line.fact is ClientFact.ASKED and line.after == "begin"
-    moves = line.fact is ClientFact.STATE
     if line.fact is ClientFact.LIMIT:
         client.limit_ms = line.limit_ms
-    elif line.fact is ClientFact.ASKED and line.after == "init":
-        client.begun_ms, client.inits = None, client.inits + 1
-    elif asked_to_begin or (moves and (line.after in _OPEN_STATES or line.after.endswith("InTransaction"))):
-        if client.begun_ms is None:
-            client.begun_ms = line.timestamp_ms
-    elif moves and (line.after in _READY_STATES or line.after.endswith("Ready")):
+    elif _initialises(line):
+        nameless = line.client == line.library
+        client.is_shared = client.is_shared or (nameless and client.begun_ms is not None and not client.failed)
         client.begun_ms = None
-    elif line.fact is ClientFact.TOLD and line.before == "ok" and line.after in {"commit", "abort"}:
+    elif line.fact is ClientFact.ASKED and line.after == "begin" and line.library != Library.FRANZ_GO:
+        client.begun_ms, client.asked_to_begin = line.timestamp_ms, True
+        client.failed.clear()
+    elif _begins(line):
+        is_open = client.begun_ms is not None and not client.failed
+        client.is_shared = client.is_shared or (is_open and not client.asked_to_begin)
+        client.begun_ms, client.asked_to_begin = line.timestamp_ms, False
+        client.failed.clear()
+    elif _ends(line):
         client.begun_ms = None
+
+
+def _initialises(line: ClientLine) -> bool:
+    """Whether an instance starts: most clients say that they ask for a producer id, kafkajs only that it has one."""
+    if line.library == Library.KAFKAJS:
+        return line.fact is ClientFact.IDENTITY
+    return line.fact is ClientFact.ASKED and line.after == "init"
+
+
+def _begins(line: ClientLine) -> bool:
+    if line.fact is ClientFact.STATE:
+        return line.after.endswith(("IN_TRANSACTION", "InTransaction", "TRANSACTING"))
+    return line.fact is ClientFact.ASKED and line.after == "begin"
+
+
+def _ends(line: ClientLine) -> bool:
+    if line.fact is ClientFact.STATE:
+        return line.after.endswith(("READY", "Ready"))
+    return line.fact is ClientFact.TOLD and line.before == "ok" and line.after in {"commit", "abort"}
 
 
 def clients_seen(lines: Sequence[ClientLine]) -> list[ClientSeen]:
@@ -133,12 +166,16 @@ def _identities(lines: Sequence[ClientLine]) -> Iterator[str]:
 
 def _errors(lines: Sequence[ClientLine], opened: dict[int, Open], every: Sequence[ClientLine]) -> Iterator[ClientError]:
     """Each kind of error once, with its first line; fatal ones first."""
-    groups: dict[tuple[str, str, str], list[ClientLine]] = {}
+    groups: dict[tuple[str, str, str, bool], list[ClientLine]] = {}
+    explained = {line.before for line in lines if line.fact is ClientFact.ERROR}
     for line in lines:
-        if line.fact in {ClientFact.ERROR, ClientFact.WAITED, ClientFact.FAILED}:
-            groups.setdefault((_severity(line), line.code, "" if line.code else line.after), []).append(line)
+        unexplained = line.fact is ClientFact.STATE and _severity(line) in {"fatal", "abortable"} - explained
+        if unexplained or line.fact in {ClientFact.ERROR, ClientFact.WAITED, ClientFact.FAILED}:
+            timed_out = id(line) in opened and opened[id(line)].timed_out
+            key = (_severity(line), line.code, "" if line.code else line.after, timed_out)
+            groups.setdefault(key, []).append(line)
     rank = ("fatal", "abortable", "failed write", "timeout", "error", "retried")
-    for (severity, code, _), those in sorted(groups.items(), key=lambda group: rank.index(group[0][0])):
+    for (severity, code, *_), those in sorted(groups.items(), key=lambda group: rank.index(group[0][0])):
         first = those[0]
         open_ = next((opened[id(line)] for line in those if id(line) in opened), None)
         meaning = MEANINGS.get(Error[code]) if code in Error.__members__ else None
@@ -166,6 +203,8 @@ def _severity(line: ClientLine) -> str:
         return "timeout"
     if line.fact is ClientFact.FAILED:
         return "failed write"
+    if line.fact is ClientFact.STATE:
+        return next((kind for word, kind in _ERROR_STATES if line.after.endswith(word)), "")
     if line.before in {"fatal", "abortable"}:
         return line.before
     return "retried" if line.code in _RETRIED else "error"
@@ -173,6 +212,8 @@ def _severity(line: ClientLine) -> str:
 
 def reason_of(line: ClientLine) -> str:
     """What went wrong, in the client's words; for a wait, how long it was."""
+    if line.fact is ClientFact.STATE:
+        return f"it moves from {line.before} to {line.after}; its log does not say why, its application was told"
     if line.fact is ClientFact.FAILED:
         return f"{line.before}: {line.after}"
     if line.fact is not ClientFact.WAITED:
@@ -197,6 +238,7 @@ def _rival(line: ClientLine, every: Sequence[ClientLine]) -> str | None:
         is_other = (other.file, other.client) != (line.file, line.client) and other.fact is ClientFact.IDENTITY
         in_time = other.timestamp_ms is not None and other.timestamp_ms <= line.timestamp_ms
         if is_other and newer and same and in_time:
+            identity = f"{other.producer_id}:{other.producer_epoch}"
             where = f"{plain_name(other.file)}, line {other.line}"
-            return f"{other.client} initialised it as {other.producer_id}:{other.producer_epoch} at {utc(other.timestamp_ms or 0)} ({where})"
+            return f"{other.client} initialised it as {identity} at {utc(other.timestamp_ms or 0)} ({where})"
     return None

@@ -32,9 +32,7 @@ _EXCEPTION = re.compile(r"org\.apache\.kafka\.common\.errors\.(?P<name>\w+Except
 _WAITED = (
     re.compile(r"Timeout expired after (?P<limit>\d{1,10}) ?ms while awaiting (?P<what>\w+)"),
     re.compile(r"Timeout expired while (?P<what>initializing transactional state) in (?P<limit>\d{1,10}) ?ms"),
-    re.compile(
-        r"Expiring \d+ record\(s\) for (?P<what>\S+?): ?(?P<waited>\d{1,18}) ms has passed since (?:batch creation|last)"
-    ),
+    re.compile(r"Expiring \d+ record\(s\) for (?P<what>\S+?): ?(?P<waited>\d{1,18}) ms has passed since \w+"),
 )
 _ALSO_ABOUT_TRANSACTIONS: Final = frozenset({"TransactionAbortedException"})
 _SETTING = re.compile(r"\s+(?P<name>client\.id|transaction\.timeout\.ms|transactional\.id) = (?P<value>.*)")
@@ -113,7 +111,9 @@ class _Reader:
         if len(named) == 1:
             # Only its connections print the name of a client of kafkajs.
             (name,) = named
-            self._found = [replace(l, client=name) if l.library == Library.KAFKAJS else l for l in self._found]
+            self._found = [
+                replace(each, client=name) if each.library == Library.KAFKAJS else each for each in self._found
+            ]
         unknown = {what: (count, self._first_unknown[what]) for what, count in self._unknown.items()}
         return ClientLog(self._found, self._damage, unknown)
 
@@ -207,7 +207,8 @@ class _Reader:
             if last.fact in {ClientFact.ERROR, ClientFact.FAILED} and last.line == self._lines.number:
                 return True
             if last.fact is ClientFact.ERROR and code and last.code == code and line.startswith(_CONTINUES):
-                return last.client == self._by_whom(line).client
+                client = self._by_whom(line).client
+                return client != APPLICATION and client == last.client
         return False
 
     def _is_brokers(self) -> bool:

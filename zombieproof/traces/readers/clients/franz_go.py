@@ -33,8 +33,8 @@ STATEMENTS: Final = (
         "",
         "no producer id: {reason}",
         keys={"err": "reason"},
-        line=f"{_HEAD}producer id initialization errored; err: PRODUCER_FENCED: There is a newer producer with the same "
-        "transactionalId which fences the current one.",
+        line=f"{_HEAD}producer id initialization errored; err: PRODUCER_FENCED: There is a newer producer with the "
+        "same transactionalId which fences the current one.",
     ),
     Statement(
         G,
@@ -106,9 +106,9 @@ STATEMENTS: Final = (
         "{topic}-{partition}",
         "{reason}",
         keys={"topic": "topic", "partition": "partition", "err": "reason"},
-        line=f"{_HEAD}batch in a produce request failed; broker: 1, topic: t, partition: 0, err: MESSAGE_TOO_LARGE: The "
-        "request included a message larger than the max message size the server will accept., err_is_retryable: false, "
-        "max_retries_reached: false",
+        line=f"{_HEAD}batch in a produce request failed; broker: 1, topic: t, partition: 0, err: MESSAGE_TOO_LARGE: "
+        "The request included a message larger than the max message size the server will accept., err_is_retryable: "
+        "false, max_retries_reached: false",
     ),
     Statement(
         G,
@@ -120,7 +120,8 @@ STATEMENTS: Final = (
         "{reason}",
         keys={"id": "id", "epoch": "epoch", "err": "reason"},
         line=f"{_HEAD}producer ID failed due to a produce error, next produce will reinitialize the producer epoch; "
-        "id: 4, epoch: 3, err: INVALID_TXN_STATE: The producer attempted a transactional operation in an invalid state.",
+        "id: 4, epoch: 3, err: INVALID_TXN_STATE: The producer attempted a transactional operation in an invalid "
+        "state.",
     ),
     Statement(
         G,
@@ -156,8 +157,8 @@ STATEMENTS: Final = (
         "{reason}",
         keys={"err": "reason"},
         line="[ERROR] fatal AddPartitionsToTxn error, failing all buffered records (it is possible the client can "
-        "recover after EndTransaction); broker: 1, err: INVALID_PRODUCER_EPOCH: Producer attempted an operation with an "
-        "old epoch.",
+        "recover after EndTransaction); broker: 1, err: INVALID_PRODUCER_EPOCH: Producer attempted an operation with "
+        "an old epoch.",
     ),
     Statement(
         G,
@@ -196,8 +197,8 @@ STATEMENTS: Final = (
         after="aborts by a new epoch, since it has no answer to the end of its transaction",
         keys={"transactional_id": "name", "id": "id", "epoch": "epoch"},
         releases="1.22 or later",
-        line=f"{_HEAD}aborting an unconfirmed transaction via producer id reload; the epoch bump fence-aborted anything "
-        "still ongoing; transactional_id: franz-1, id: 4, epoch: 3",
+        line=f"{_HEAD}aborting an unconfirmed transaction via producer id reload; the epoch bump fence-aborted "
+        "anything still ongoing; transactional_id: franz-1, id: 4, epoch: 3",
     ),
 )
 

@@ -74,6 +74,8 @@ LINE_MARKS: Final = (
     "kafkajs",
     "[Producer] ",
     "[Connection] ",
+    "Transaction state transition ",
+    "Initialized producer id & epoch",
     "producer id",
     "producer ID",
     "transactional_id",
@@ -162,7 +164,7 @@ def time_in(line: str) -> int | None:
     if native := _NATIVE.search(line):
         return int(native["seconds"]) * 1000 + int(native["millis"])
     found = _TIME.search(line, 0, _BEFORE_TEXT)
-    if found is None or not found["zone"] and timestamp_ms(line) is not None:
+    if found is None or (not found["zone"] and timestamp_ms(line) is not None):
         return timestamp_ms(line)
     zone = (found["zone"] or "").replace("Z", "")
     fraction = (found["fraction"] or "0")[:3].ljust(3, "0")

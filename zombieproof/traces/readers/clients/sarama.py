@@ -42,7 +42,8 @@ STATEMENTS: Final = (
         "{after}",
         states=STATES,
         is_strict=True,
-        line=f"{_AT}txnmgr/transition [sarama-1] transition from ProducerTxnStateReady to ProducerTxnStateInTransaction",
+        line=f"{_AT}txnmgr/transition [sarama-1] transition from ProducerTxnStateReady to "
+        "ProducerTxnStateInTransaction",
     ),
     Statement(
         S,
@@ -51,8 +52,8 @@ STATEMENTS: Final = (
         _ID + "invoking InitProducerId for the first time.*",
         F.ASKED,
         after="init",
-        line=f"{_AT}txnmgr/init-producer-id [sarama-1] invoking InitProducerId for the first time in order to acquire a "
-        "producer ID",
+        line=f"{_AT}txnmgr/init-producer-id [sarama-1] invoking InitProducerId for the first time in order to acquire "
+        "a producer ID",
     ),
     Statement(
         S,
@@ -61,8 +62,8 @@ STATEMENTS: Final = (
         rf"{_ID}invoking InitProducerId with current producer ID (?P<id>{NUMBER}) and epoch (?P<epoch>{EPOCH}) .*",
         F.ASKED,
         after="init (to bump the epoch)",
-        line=f"{_AT}txnmgr/init-producer-id [sarama-1] invoking InitProducerId with current producer ID 6 and epoch 2 in "
-        "order to bump the epoch",
+        line=f"{_AT}txnmgr/init-producer-id [sarama-1] invoking InitProducerId with current producer ID 6 and epoch 2 "
+        "in order to bump the epoch",
     ),
     Statement(
         S,
@@ -78,8 +79,8 @@ STATEMENTS: Final = (
         "txnmgr/init-producer-id ",
         rf"{_ID}successful init producer id .*ProducerID:(?P<id>{NUMBER}) ProducerEpoch:(?P<epoch>{EPOCH})\}}.*",
         F.IDENTITY,
-        line=f"{_AT}txnmgr/init-producer-id [sarama-1] successful init producer id &{{ThrottleTime:0s Err:kafka server: "
-        "Not an error, why are you printing me? Version:4 ProducerID:6 ProducerEpoch:2}",
+        line=f"{_AT}txnmgr/init-producer-id [sarama-1] successful init producer id &{{ThrottleTime:0s Err:kafka "
+        "server: Not an error, why are you printing me? Version:4 ProducerID:6 ProducerEpoch:2}",
     ),
     Statement(
         S,
@@ -89,8 +90,8 @@ STATEMENTS: Final = (
         r"\((?P<left>\d+) attempts remaining\) \((?P<reason>.*)\)",
         F.NOTE,
         after="asks again after {pause} ms ({what}, {left} attempts left): {reason}",
-        line=f"{_AT}txnmgr/init-producer-id [sarama-1] retrying after 100ms... (50 attempts remaining) (kafka server: The "
-        "producer attempted to update a transaction while another concurrent operation on the same transaction was "
+        line=f"{_AT}txnmgr/init-producer-id [sarama-1] retrying after 100ms... (50 attempts remaining) (kafka server: "
+        "The producer attempted to update a transaction while another concurrent operation on the same transaction was "
         "ongoing)",
     ),
     Statement(
@@ -99,8 +100,8 @@ STATEMENTS: Final = (
         "txnmgr/",
         r"(?:endtxn|add-partition-to-txn|add-offset-to-txn|txn-offset-commit) \[(?P<name>[^\]]*)\] successful .*",
         None,
-        line=f"{_AT}txnmgr/endtxn [sarama-1] successful to end txn &{{Version:3 ThrottleTime:0s Err:kafka server: Not an "
-        "error, why are you printing me?}",
+        line=f"{_AT}txnmgr/endtxn [sarama-1] successful to end txn &{{Version:3 ThrottleTime:0s Err:kafka server: Not "
+        "an error, why are you printing me?}",
     ),
     Statement(
         S,
