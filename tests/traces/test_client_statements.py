@@ -116,13 +116,14 @@ def test_the_last_line_of_a_file_without_an_end_of_line_is_used_where_nothing_ca
 
 LAYOUTS = {
     "native": "%1|1764320429.877|TXNERR|rdkafka#producer-2| [thrd:main]: TEXT",
+    "native, with a date": "%1|Fri Nov 28 09:00:29 2025.877|TXNERR|rdkafka#producer-2| [thrd:main]: TEXT",
     "without thread": "%1|1764320429.877|TXNERR|rdkafka#producer-2| TEXT",
     "Go, LogEvent": "[2025-11-28T09:00:29.877Z][rdkafka#producer-2][TXNERR][1][thrd:main]: TEXT",
     ".NET, console": "Alert|2025-11-28 09:00:29.877|rdkafka#producer-2|TXNERR| [thrd:main]: TEXT",
     ".NET, ILogger": "2025-11-28 09:00:29.877 fail: [TXNERR] rdkafka#producer-2: [thrd:main]: TEXT",
     "Python, logger": "2025-11-28 09:00:29,877 - shop - CRITICAL - TXNERR [rdkafka#producer-2] [thrd:main]: TEXT",
     "Rust, env_logger": "[2025-11-28T09:00:29.877Z ERROR librdkafka] librdkafka: TXNERR [thrd:main]: TEXT",
-    "Rust, tracing": "2025-11-28T09:00:29.877000Z ERROR log: librdkafka: TXNERR [thrd:main]: TEXT log.target=librdkafka",
+    "Rust, tracing": "2025-11-28T09:00:29.877000Z ERROR log: librdkafka: TXNERR [thrd:main]: TEXT log.target=rd",
     "Node, one line": "{ severity: 1, fac: 'TXNERR', message: '[thrd:main]: TEXT', name: 'rdkafka#producer-2' }",
     "Node, console.log": "2025-11-28T09:00:29.877Z   message: '[thrd:main]: TEXT',",
     "Node, JSON": '{"level":"ERROR","timestamp":"2025-11-28T09:00:29.877Z","fac":"TXNERR","name":"rdkafka#producer-2",'
@@ -191,10 +192,14 @@ def test_a_transition_of_sarama_is_read_plain_and_from_json(text: str) -> None:
     "text",
     [
         "2025-11-28T09:00:29.877Z [Producer] Transaction state transition READY --> TRANSACTING",
-        '{"level":"DEBUG","timestamp":"2025-11-28T09:00:29.877Z","logger":"kafkajs","message":"[Producer] Transaction '
-        'state transition READY --> TRANSACTING"}',
-        '{"level":"debug","timestamp":"2025-11-28T09:00:29.877Z","namespace":"Producer","message":"Transaction state '
-        'transition READY --> TRANSACTING"}',
+        (
+            '{"level":"DEBUG","timestamp":"2025-11-28T09:00:29.877Z","logger":"kafkajs","message":"[Producer] '
+            'Transaction state transition READY --> TRANSACTING"}'
+        ),
+        (
+            '{"level":"debug","timestamp":"2025-11-28T09:00:29.877Z","namespace":"Producer","message":"Transaction '
+            'state transition READY --> TRANSACTING"}'
+        ),
     ],
 )
 def test_a_transition_of_kafkajs_is_read_plain_and_from_json(text: str) -> None:
@@ -233,6 +238,8 @@ def test_the_header_of_a_java_client_is_found_in_any_layout(
     ("text", "moment"),
     [
         ("Wed Sep  7 09:31:50 2022.573", None),
+        ("%7|Fri Nov 28 09:00:29 2025.877|", AT),
+        ("%7|Fri Nov 31 09:00:29 2025.877|", None),
         ("2025-11-28T09:00:29.877Z", AT),
         ("2025/11/28 09:00:29", AT - 877),
         ("2025-11-28T14:30:29,877+05:30", AT),
@@ -281,8 +288,10 @@ def test_an_exception_below_the_line_of_a_client_is_that_clients() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f"[2025-11-28 09:00:29,877] ERROR [ReplicaManager broker=1] Error processing append operation on partition t-0 "
-        f"(kafka.server.ReplicaManager)\n{FENCED}: There is a newer producer\n",
+        (
+            "[2025-11-28 09:00:29,877] ERROR [ReplicaManager broker=1] Error processing append operation on partition "
+            f"t-0 (kafka.server.ReplicaManager)\n{FENCED}: There is a newer producer\n"
+        ),
         f"{FENCED}: There is a newer producer\n\tat kafka.log.ProducerAppendInfo.checkProducerEpoch(P.scala:8)\n",
         "org.apache.kafka.common.errors.SerializationException: Size of data received by LongDeserializer is not 8\n",
         "org.apache.kafka.common.errors.TimeoutException: Failed to get offsets by times in 30000ms\n",
@@ -337,6 +346,35 @@ def test_clients_that_log_at_once_keep_their_lines_apart() -> None:
     mixed = read("\n".join(statement.line for statement in kinds) + "\n")
     assert [shown(line) for line in mixed] == [shown(line) for line in alone]
     assert len({line.client for line in mixed}) == len(kinds)
+
+
+SENDING = "Error encountered sending record to topic out for task 0_1 due to:"
+COMMITTING = "Failed to commit producer transaction (org.apache.kafka.connect.runtime.ExactlyOnceWorkerSourceTask:316)"
+
+
+@pytest.mark.parametrize(
+    ("head", "client", "library"),
+    [
+        (f"stream-thread [shop-StreamThread-1] task [0_1] {SENDING}", "shop-StreamThread-1", Library.STREAMS),
+        (f"[files|task-0] ExactlyOnceWorkerSourceTask{{id=files-0}} {COMMITTING}", "files-0", Library.CONNECT),
+    ],
+)
+def test_the_exception_below_a_line_of_a_framework_is_that_frameworks(head: str, client: str, library: Library) -> None:
+    above, below = read(
+        f"[2025-11-28 09:00:29,877] {head}\n{FENCED}: There is a newer producer\n\tat x.Y.z(Y.java:1)\n"
+    )
+    assert (above.client, below.client, above.library, below.library) == (client, client, library, library)
+    assert (below.code, below.timestamp_ms) == ("PRODUCER_FENCED", AT)
+
+
+def test_a_wrapper_of_json_around_a_plain_line_hides_nothing() -> None:
+    plain = LAYOUTS["native"].replace("TEXT", FATAL)
+    for wrapped in (
+        json.dumps({"log": f"{plain}\n", "stream": "stderr", "time": "2025-11-28T09:00:29.877Z"}),
+        json.dumps({"@timestamp": "2025-11-28T09:00:29.877Z", "log": {"level": "error"}, "message": plain}),
+        f"{plain}\r",
+    ):
+        assert [shown(line) for line in read(f"{wrapped}\n")] == [shown(line) for line in read(f"{plain}\n")]
 
 
 # ---- what is not understood

@@ -238,8 +238,10 @@ def test_the_timeline_of_a_client_has_its_lines_alone(tmp_path: Path) -> None:
         assert (subject.kind, subject.name) == (SubjectKind.CLIENT, "rdkafka#producer-1")
         assert [entry.text for entry in timeline_of(subject, examined).entries] == [
             "client rdkafka#producer-1 moves from Ready to InTransaction",
-            "client rdkafka#producer-1 has the fatal error: Failed: fenced (_FENCED) "
-            "(aborted by timeout after 68 s (limit 60 s))",
+            (
+                "client rdkafka#producer-1 has the fatal error: Failed: fenced (_FENCED) "
+                "(aborted by timeout after 68 s (limit 60 s))"
+            ),
         ]
 
 

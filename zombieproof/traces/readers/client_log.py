@@ -17,9 +17,9 @@ from zombieproof.traces.readers.clients.errors import EXCEPTIONS, code_in
 from zombieproof.traces.readers.clients.java import SETTINGS
 from zombieproof.traces.readers.clients.layouts import (
     EXCEPTION_MARK,
-    LINE_MARKS,
     Record,
     Utterance,
+    may_be_a_clients,
     record_of,
     time_in,
     utterances,
@@ -97,7 +97,7 @@ class _Reader:
             if self._settings is not None:
                 self._read_setting(line)
             try:
-                if any(mark in line for mark in LINE_MARKS):
+                if may_be_a_clients(line):
                     self._read_statements(line)
                 if EXCEPTION_MARK in line:
                     self._read_exception(line)
@@ -224,7 +224,7 @@ class _Reader:
     def _by_whom(self, line: str) -> ClientLine:
         """A line of the client above the stack trace, or of the application."""
         head = line if not line.startswith(_CONTINUES) else self._trace.head
-        said = next(iter(utterances(record_of(head))), None) if any(mark in head for mark in LINE_MARKS) else None
+        said = next(iter(utterances(record_of(head))), None) if may_be_a_clients(head) else None
         library = said.library if said is not None else Library.JAVA
         return ClientLine(
             file=self._file,

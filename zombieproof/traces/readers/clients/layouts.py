@@ -6,7 +6,7 @@ a JSON object. What belongs to the client is sure: ``[thrd:main]: ``, ``[Produce
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -26,6 +26,12 @@ _TIME = re.compile(
     re.ASCII,
 )
 _NATIVE = re.compile(r"%\d\|(?P<seconds>\d{1,12})\.(?P<millis>\d{3})\|", re.ASCII)
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_CTIME = re.compile(
+    r"%\d\|[A-Z][a-z]{2} (?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) (?P<time>\d\d:\d\d:\d\d) "
+    r"(?P<year>\d{4})\.(?P<millis>\d{3})\|",
+    re.ASCII,
+)
 _BEFORE_TEXT: Final = 200
 """So many characters at the head of a line are searched for its time."""
 
@@ -44,7 +50,7 @@ _JAVA = re.compile(
 )
 _STREAMS = re.compile(r"stream-thread \[(?P<client>[^\]]*)\] (?:(?:stream-)?task \[[^\]]*\] )?")
 _CONNECT = re.compile(r"Worker(?:Source|Sink)Task\{id=(?P<client>[^}]*)\} ")
-_LOGGER = re.compile(r"\s+\((?:[\w$]+\.)+[\w$]+(?::\d+)?\)\s*\Z", re.ASCII)
+_LOGGER = re.compile(r" \((?:[\w$]+\.)+[\w$]+(?::\d+)?\)", re.ASCII)
 _SARAMA = re.compile(r"(?:txnmgr/[a-z-]+ |producer/txnm(?:gr|anager) ).*", re.DOTALL)
 _FRANZ = re.compile(
     "(?:" + "|".join(sorted({re.escape(each.begins) for each in franz_go.STATEMENTS})) + ").*", re.DOTALL
@@ -76,22 +82,29 @@ LINE_MARKS: Final = (
     "[Connection] ",
     "Transaction state transition ",
     "Initialized producer id & epoch",
-    "producer id",
-    "producer ID",
-    "transactional_id",
-    "AddOffsetsToTxn",
-    "AddPartitionsToTxn",
-    "InitProducerID",
-    "batch errored",
-    "batch in a produce",
-    "transact session",
-    "end transaction ",
+    *sorted({each.begins for each in (*franz_go.STATEMENTS, *kafkajs.STATEMENTS)} - {"Response "}),
 )
 """A line without any of them is no client's."""
 
+_BROKER_CLASS: Final = (
+    "(kafka.",
+    "(state.change.logger",
+    *(
+        f"(org.apache.kafka.{part}"
+        for part in ("coordinator", "storage", "server", "raft", "controller", "metadata", "image")
+    ),
+)
+"""How the class behind a broker's line begins, in Kafka's own layout."""
 EXCEPTION_MARK: Final = "org.apache.kafka.common.errors."
 CLIENT_LOG_MARKS: Final = (*(mark.encode() for mark in LINE_MARKS), EXCEPTION_MARK.encode())
 """A file without any of them is no client's log."""
+
+
+def may_be_a_clients(line: str) -> bool:
+    """Whether a line has a mark of a client and was not printed by a class of a broker."""
+    if line.startswith(_BROKER_CLASS, line.rfind("(")):
+        return False
+    return any(mark in line for mark in LINE_MARKS)
 
 
 class Utterance(NamedTuple):
@@ -111,27 +124,31 @@ class Utterance(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """A line taken apart: its text, the fields beside the text, and its time."""
+    """A line taken apart: its text, what its time is read from (a text or numbers), and the fields beside the text."""
 
     text: str
-    timestamp_ms: int | None
+    times: Sequence[object]
     values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def timestamp_ms(self) -> int | None:
+        """The time of the line in milliseconds since 1970; None where it has none."""
+        return next((found for each in self.times if (found := _moment(each)) is not None), None)
 
 
 def record_of(line: str) -> Record:
     """Take a line apart: a JSON object, a text with a JSON object behind it, ``key=value`` fields, or a plain text."""
     at = line.find('{"')
     if at >= 0 and (fields := _json(line[at:])) is not None:
-        message = next((fields[key] for key in MESSAGE_KEYS if key in fields), None)
-        moment = next((found for key in TIME_KEYS if (found := _moment(fields.get(key))) is not None), None)
-        values = {key: _text(value) for key, value in fields.items()}
-        if isinstance(message, str):
-            return Record(message.rstrip(), moment if moment is not None else time_in(line[:at]), values)
-        return Record(line[:at].rstrip(), time_in(line[:at]), values)
-    fields_of = {each["key"]: each["quoted"] or each["bare"] or "" for each in _LOGFMT.finditer(line)}
-    if "msg" in fields_of and "level" in fields_of:
-        return Record(fields_of["msg"], _moment(fields_of.get("time", fields_of.get("ts"))), fields_of)
-    return Record(line.rstrip(), time_in(line))
+        messages = (fields.get(key) for key in MESSAGE_KEYS)
+        text = next((message for message in messages if isinstance(message, str)), line[:at])
+        times = [*(fields[key] for key in TIME_KEYS if key in fields), line[:at]]
+        return Record(text.rstrip(), times, {key: _text(value) for key, value in fields.items()})
+    if "msg=" in line:
+        pairs = {each["key"]: each["quoted"] or each["bare"] or "" for each in _LOGFMT.finditer(line)}
+        if "msg" in pairs and "level" in pairs:
+            return Record(pairs["msg"], [pairs[key] for key in TIME_KEYS if key in pairs], pairs)
+    return Record(line.rstrip(), [line])
 
 
 def _json(text: str) -> dict[str, object] | None:
@@ -161,18 +178,33 @@ def _moment(value: object) -> int | None:
 
 def time_in(line: str) -> int | None:
     """The time at the head of a line, wherever its layout has it; without a zone it is read as UTC."""
-    if native := _NATIVE.search(line):
-        return int(native["seconds"]) * 1000 + int(native["millis"])
+    if "%" in line and (moment := _native_time(line)) is not None:
+        return moment
     found = _TIME.search(line, 0, _BEFORE_TEXT)
-    if found is None or (not found["zone"] and timestamp_ms(line) is not None):
-        return timestamp_ms(line)
+    if found is None or not found["zone"]:
+        moment = timestamp_ms(line)
+        if found is None or moment is not None:
+            return moment
     zone = (found["zone"] or "").replace("Z", "")
     fraction = (found["fraction"] or "0")[:3].ljust(3, "0")
+    return _milliseconds(f"{found['date'].replace('/', '-')}T{found['time']}.{fraction}{zone or '+00:00'}")
+
+
+def _native_time(line: str) -> int | None:
+    """The time that librdkafka itself prints: seconds since 1970, or a date."""
+    if native := _NATIVE.search(line):
+        return int(native["seconds"]) * 1000 + int(native["millis"])
+    found = _CTIME.search(line)
+    if found is None or found["month"] not in _MONTHS:
+        return None
+    month = _MONTHS.index(found["month"]) + 1
+    return _milliseconds(f"{found['year']}-{month:02}-{int(found['day']):02}T{found['time']}.{found['millis']}+00:00")
+
+
+def _milliseconds(iso: str) -> int | None:
+    """The time that a text in ISO 8601 with a zone says; None for one that no calendar has."""
     try:
-        moment = datetime.fromisoformat(
-            f"{found['date'].replace('/', '-')}T{found['time']}.{fraction}{zone or '+00:00'}"
-        )
-        return round(moment.astimezone(UTC).timestamp() * 1000)
+        return round(datetime.fromisoformat(iso).astimezone(UTC).timestamp() * 1000)
     except (ValueError, OverflowError):
         return None
 
@@ -203,12 +235,19 @@ def _java(text: str) -> Iterator[Utterance]:
     if found is None:
         return
     consumes = found["kind"] == "Consumer"
-    said = _LOGGER.sub("", text[found.end() :]).rstrip()
+    said = _without_logger(text[found.end() :])
     transactional_id = found["id"] if found["old_id"] is None else found["old_id"]
     telling = "TransactionManager" in text and not said.startswith(java.QUIET)
     table = java.CONSUMER_TABLE if consumes else java.PRODUCER_TABLE
     client = found["client"] if found["old_id"] is None else found["old_id"]
     yield Utterance(Library.JAVA, table, client, transactional_id, said, {}, telling)
+
+
+def _without_logger(said: str) -> str:
+    """A text without the class in parentheses that Kafka's own layout puts at its end."""
+    said = said.rstrip()
+    at = said.rfind(" (") if said.endswith(")") else -1
+    return said[:at].rstrip() if at >= 0 and _LOGGER.fullmatch(said, at) else said
 
 
 def _frameworks(text: str) -> Iterator[Utterance]:
@@ -217,7 +256,7 @@ def _frameworks(text: str) -> Iterator[Utterance]:
         (Library.CONNECT, _CONNECT, java.CONNECT_TABLE),
     ):
         if found := head.search(text):
-            said = _LOGGER.sub("", text[found.end() :]).rstrip()
+            said = _without_logger(text[found.end() :])
             yield Utterance(library, table, found["client"], None, said, {}, False)
 
 
