@@ -1,4 +1,4 @@
-"""zombieproof replay of clients' logs: what is said of them alone, and beside other evidence."""
+"""zombieproof replay of clients' logs, alone and with other evidence."""
 
 from pathlib import Path
 from typing import Any

@@ -311,7 +311,7 @@ def test_exceptions_of_brokers_and_about_other_things_tell_nothing_of_a_client(t
             NONE,
             60000,
         ),
-        ("Expiring 3 record(s) for t-0:120004 ms has passed since batch creation", "t-0", 120004, NONE),
+        ("Expiring 3 record(s) for t-0:120004 ms has passed since batch creation", "records of t-0", 120004, NONE),
     ],
 )
 def test_a_timeout_is_told_with_its_duration_and_limit(text: str, what: str, waited: int, limit: int) -> None:

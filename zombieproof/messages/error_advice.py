@@ -1,6 +1,6 @@
-"""What an error of the protocol means for the application of a transactional client, and what to do and to look at.
+"""Advice about errors of the protocol, for applications of transactional clients.
 
-Clients say it when they fail, and `replay` says it about errors in clients' logs.
+Clients put it into their exceptions, and `replay` prints it for errors in clients' logs.
 Source: reference §5.2, §5.5; KIP-588, KIP-890, KIP-1050; KAFKA-20785.
 """
 
@@ -40,7 +40,7 @@ _STATE: Final = "the log of the broker that coordinates the id, and its partitio
 
 
 class Meaning(NamedTuple):
-    """What an error says happened, and what to collect to see why."""
+    """The event that an error stands for, and the evidence that shows its cause."""
 
     happened: str
     collect: str
@@ -77,7 +77,7 @@ MEANINGS: Final[Mapping[int, Meaning]] = {
         "if it lasts longer than a minute: the coordinator's log, and `kafka-transactions.sh find-hanging`",
     ),
     Error.TRANSACTION_ABORTABLE: Meaning(
-        "the broker could not verify or write a part of the transaction",
+        "a part of the transaction could not be sent, verified or written",
         "the logs of the coordinator and of the leader",
     ),
     Error.TRANSACTION_COORDINATOR_FENCED: Meaning("another broker coordinates the id by now", _STATE),
@@ -87,7 +87,7 @@ MEANINGS: Final[Mapping[int, Meaning]] = {
     ),
     Error.REQUEST_TIMED_OUT: Meaning(
         "there was no answer in time: whether the request took effect is not known",
-        "the log of the broker that was asked, and `kafka-transactions.sh describe` for the id",
+        "the log of the broker that got the request, and `kafka-transactions.sh describe` for the id",
     ),
     Error.COORDINATOR_LOAD_IN_PROGRESS: _MOVING,
     Error.COORDINATOR_NOT_AVAILABLE: _MOVING,
@@ -97,6 +97,6 @@ MEANINGS: Final[Mapping[int, Meaning]] = {
 
 
 def next_step(error: int, *, is_fatal: bool) -> str:
-    """What an application does next, with a hint where there is one; `is_fatal`: the producer is at its end."""
+    """Return the next step of an application, with a hint if there is one; `is_fatal`: the producer cannot continue."""
     step = _ABORT if not is_fatal else _CHANGE if error in NOT_FOR_THE_NEXT_EITHER else _RENEW
     return f"{step}; {HINTS[error]}" if error in HINTS else step

@@ -1,4 +1,4 @@
-"""What clients' logs say by themselves, for people: their errors, what these mean, and what to collect next."""
+"""Clients' logs as text: their errors, the meaning of each, and what to collect next."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ WORTH_SAYING_MS = 1000
 
 
 def show_clients(screen: Screen, report: Report) -> None:
-    """Write what clients said; of clients without an error only where nothing else was given."""
+    """Write the errors of clients; a client without one is shown only if nothing else was given."""
     alone = any(gap.gap is Gap.EVERYTHING for gap in report.not_judged)
     clients = [each for each in report.clients if alone or _is_ended(each)]
     if not clients:
@@ -49,7 +49,7 @@ def client_line(client: ClientSeen) -> str:
 
 
 def error_line(error: ClientError) -> str:
-    """An error in one line: how bad it is, when it was, what the client said, how long its transaction was open."""
+    """Return an error in one line: severity, time, the client's words, and how long its transaction was open."""
     when = "" if error.timestamp_ms is None else f" at {utc(error.timestamp_ms)}"
     code = f" {error.code}" if error.code else ""
     said = f"{error.severity}{code}{when} (line {error.line}): {error.reason}"

@@ -144,7 +144,7 @@ def test_a_move_into_an_error_state_is_an_error_where_no_line_says_why() -> None
     head = "[sarama] 2025/11/28 09:00:29 txnmgr/transition [bill] transition from ProducerTxnStateInTransaction to "
     (error,) = errors(f"{head}ProducerTxnStateInError|ProducerTxnStateFatalError\n")
     assert (error.severity, error.code) == ("fatal", "")
-    assert "does not say why" in error.reason
+    assert "its log has no reason" in error.reason
     (error,) = errors(fatal(1) + rdkafka(2, "Transaction state change InTransaction -> FatalError"))
     assert (error.code, error.count) == ("PRODUCER_FENCED", 1)
 

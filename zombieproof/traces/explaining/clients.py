@@ -1,6 +1,6 @@
-"""What clients' logs say by themselves: who initialised which id, which errors ended what, and what to collect next.
+"""Summaries of clients' logs: their ids, their errors, how long transactions were open, and what to collect next.
 
-It is told, not judged: a client's line says what the client saw, and nothing about the logs of brokers.
+They are reported, not judged: a client's line is about the client, not about the logs of brokers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from zombieproof.traces.verdict.report import ClientError, ClientSeen
 _BY_OTHERS: Final = frozenset(
     {Error.PRODUCER_FENCED.name, Error.INVALID_PRODUCER_EPOCH.name, Error.INVALID_TXN_STATE.name}
 )
-"""Errors that tell a producer that somebody else ended its transaction: a newer instance, or the coordinator."""
+"""Errors of a producer whose transaction was ended by a newer instance or by the coordinator."""
 
 _ERROR_STATES: Final = (
     ("FatalError", "fatal"),
@@ -58,7 +58,7 @@ class Open:
 
 @dataclass(slots=True)
 class _Client:
-    """What is known of a client while its lines are read in order.
+    """The state of a client while its lines are read in order.
 
     `failed` are the severities of errors that its open transaction met. `is_shared`: several instances use the name.
     """
@@ -79,8 +79,8 @@ def seconds(ms: int) -> str:
 def open_at_errors(lines: Sequence[ClientLine]) -> dict[int, Open]:
     """By the identity of a line that tells an error: how long its transaction was open by then.
 
-    Only for errors by which somebody else ended a transaction, once for each transaction and severity, and only where
-    the client told of its begin. A name that several instances use at once has no such times.
+    Only for errors in `_BY_OTHERS`, once for each transaction and severity, and only where the log has the begin of the
+    transaction. A name that several instances use at once has no such times.
     """
     found: dict[int, Open] = {}
     limits = {line.transactional_id: line.limit_ms for line in lines if line.transactional_id and line.limit_ms != NONE}
@@ -211,9 +211,9 @@ def _severity(line: ClientLine) -> str:
 
 
 def reason_of(line: ClientLine) -> str:
-    """What went wrong, in the client's words; for a wait, how long it was."""
+    """Return the reason in the client's words; for a wait, its duration and limit."""
     if line.fact is ClientFact.STATE:
-        return f"it moves from {line.before} to {line.after}; its log does not say why, its application was told"
+        return f"it moves from {line.before} to {line.after}; its log has no reason, but its application got one"
     if line.fact is ClientFact.FAILED:
         return f"{line.before}: {line.after}"
     if line.fact is not ClientFact.WAITED:

@@ -1,4 +1,4 @@
-"""Logs of clients: what each line says about a transaction.
+"""Logs of clients: the facts about transactions in each line.
 
 Statements are data (`clients.java`, `clients.librdkafka`, `clients.franz_go`, `clients.sarama`, `clients.kafkajs`), and
 `clients.layouts` finds them in a line. Stack traces and settings span several lines: they are read here.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from zombieproof.formats.faults import Undecodable
-from zombieproof.model.vocabulary import NONE
+from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.traces.evidence import ClientFact, ClientLine, Damage, Unit
 from zombieproof.traces.readers.clients.errors import EXCEPTIONS, code_in
 from zombieproof.traces.readers.clients.java import SETTINGS
@@ -32,7 +32,7 @@ _EXCEPTION = re.compile(r"org\.apache\.kafka\.common\.errors\.(?P<name>\w+Except
 _WAITED = (
     re.compile(r"Timeout expired after (?P<limit>\d{1,10}) ?ms while awaiting (?P<what>\w+)"),
     re.compile(r"Timeout expired while (?P<what>initializing transactional state) in (?P<limit>\d{1,10}) ?ms"),
-    re.compile(r"Expiring \d+ record\(s\) for (?P<what>\S+?): ?(?P<waited>\d{1,18}) ms has passed since \w+"),
+    re.compile(r"Expiring \d+ record\(s\) for (?P<place>\S+?): ?(?P<waited>\d{1,18}) ms has passed since \w+"),
 )
 _ALSO_ABOUT_TRANSACTIONS: Final = frozenset({"TransactionAbortedException"})
 _SETTING = re.compile(r"\s+(?P<name>client\.id|transaction\.timeout\.ms|transactional\.id) = (?P<value>.*)")
@@ -44,9 +44,9 @@ _BROKER = re.compile(
     r"org\.apache\.kafka\.(?:storage|server|coordinator|controller|raft|metadata|image))\."
 )
 _FRAMES: Final = 16
-"""So many lines behind an exception are searched for who threw it, where no line before it says so."""
+"""How many lines after an exception are searched for a broker's class."""
 NEAR: Final = 4
-"""So many facts above an exception may have told it already."""
+"""How many facts before an exception are compared with it, since a client reports the same error twice."""
 APPLICATION: Final = "application"
 """The client of an exception that an application printed, which names none."""
 
@@ -54,7 +54,7 @@ APPLICATION: Final = "application"
 class ClientLog(NamedTuple):
     """All that a client's log tells, the lines that are cut, and how many lines look like a client's and say nothing.
 
-    `not_understood` counts those by what they look like, with the first of them.
+    `not_understood` holds, by reason, how many such lines there are, and the number of the first.
     """
 
     lines: list[ClientLine]
@@ -62,7 +62,7 @@ class ClientLog(NamedTuple):
     not_understood: dict[str, tuple[int, int]]
 
     def reasons(self) -> Iterator[str]:
-        """What was not understood, in words."""
+        """Name the lines that were not understood."""
         for what, (count, first) in self.not_understood.items():
             lines = f"line {first} is" if count == 1 else f"{count:,} lines (the first is line {first}) are"
             yield f"{lines} {what}"
@@ -75,11 +75,11 @@ def read_client_log(data: memoryview, file: str, reached: Reached | None = None)
 
 @dataclass(slots=True)
 class _Trace:
-    """A stack trace: the line above it and its number, and the errors that it told already."""
+    """A stack trace: the line above it and its number, and the exceptions in it so far."""
 
     head: str = ""
     number: int = 0
-    told: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
 
 
 class _Reader:
@@ -132,7 +132,7 @@ class _Reader:
                     self._found.append(self._told(record, said, statement, groups))
 
     def _may_be_cut(self, line: str, said: Utterance, statement: Statement, groups: Mapping[str, str]) -> bool:
-        """Whether this is the last line of a file that does not end in a line feed, and its last field may go on."""
+        """Whether the line is the last one of a file without a final line feed, and its last field may be longer."""
         if not self._lines.ends_open or self._lines.peek(0) is not None or not line.rstrip().endswith(said.text):
             return False
         return statement.may_go_on(said.text, groups)
@@ -151,7 +151,6 @@ class _Reader:
             words["result"] = "ok"
         assert statement.fact is not None
         after = statement.after.format_map(words)
-        fails = statement.fact in {ClientFact.ERROR, ClientFact.FAILED, ClientFact.TOLD, ClientFact.NOTE}
         return ClientLine(
             file=self._file,
             line=self._lines.number,
@@ -164,7 +163,7 @@ class _Reader:
             producer_id=_number(groups, "id"),
             producer_epoch=_number(groups, "epoch"),
             library=said.library.value,
-            code=code_in(" ".join(groups.values())) if fails else "",
+            code=_code_of(statement.fact, groups),
             waited_ms=_number(groups, "waited"),
             limit_ms=_number(groups, "limit"),
         )
@@ -180,13 +179,14 @@ class _Reader:
         waited = next((match for pattern in _WAITED if (match := pattern.search(text))), None)
         if name not in EXCEPTIONS and name not in _ALSO_ABOUT_TRANSACTIONS and waited is None:
             return
-        if name in self._trace.told or _BROKER.search(self._trace.head) or _BROKER.search(line) or self._is_brokers():
+        if name in self._trace.seen or _BROKER.search(self._trace.head) or _BROKER.search(line) or self._is_brokers():
             return
-        self._trace.told.add(name)
+        self._trace.seen.add(name)
         line_of = self._by_whom(line)
         if waited is not None:
             groups = waited.groupdict()
-            fact, after = ClientFact.WAITED, groups["what"]
+            place = groups.get("place")
+            fact, after = ClientFact.WAITED, f"records of {place}" if place else groups["what"]
         else:
             groups, fact, after = {}, ClientFact.ERROR, f"{name}: {text}" if text else name
         self._found.append(
@@ -201,7 +201,7 @@ class _Reader:
         )
 
     def _is_told_above(self, line: str) -> bool:
-        """Whether the line itself, or its client just above, told the same error already."""
+        """Whether the line itself, or its client just above, already reported the same error."""
         code = code_in(line)
         for last in self._found[-NEAR:]:
             if last.fact in {ClientFact.ERROR, ClientFact.FAILED} and last.line == self._lines.number:
@@ -239,7 +239,7 @@ class _Reader:
         )
 
     def _kind_above(self) -> str:
-        """Releases up to 2.6 print the move to an error state, and below it what the error was."""
+        """Return the severity of an exception below a move to an error state (releases up to 2.6)."""
         last = self._found[-1] if self._found else None
         if last is None or last.fact is not ClientFact.STATE or last.line != self._trace.number:
             return ""
@@ -274,6 +274,14 @@ class _Reader:
             )
         )
         self._settings = None
+
+
+def _code_of(fact: ClientFact, groups: Mapping[str, str]) -> str:
+    """The error that a fact is about, by Kafka's name; "" for facts that are no errors."""
+    if fact is ClientFact.WAITED:
+        return Error.REQUEST_TIMED_OUT.name
+    is_error = fact in {ClientFact.ERROR, ClientFact.FAILED, ClientFact.TOLD, ClientFact.NOTE}
+    return code_in(" ".join(groups.values())) if is_error else ""
 
 
 def _number(groups: Mapping[str, str | None], name: str) -> int:

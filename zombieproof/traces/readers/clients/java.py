@@ -202,8 +202,8 @@ PRODUCER: Final = (
         "{place}",
         "{reason} ({how}, {left} attempts left)",
         line=_line(
-            "Got error produce response with correlation id 12 on topic-partition t-0, retrying (2147483646 attempts "
-            "left). Error: NOT_LEADER_OR_FOLLOWER",
+            "Got error produce response with correlation id 18 on topic-partition t-1, retrying (2147483646 attempts "
+            "left). Error: REQUEST_TIMED_OUT. Error Message: Disconnected from node 1 due to timeout",
             "WARN",
             "producer.internals.Sender",
         ),
@@ -219,8 +219,8 @@ PRODUCER: Final = (
         after="{what}",
         releases="2.6 or later",
         line=_line(
-            "Cancelled in-flight END_TXN request with correlation id 31 due to node 1 being disconnected (elapsed time "
-            "since creation: 30012ms, elapsed time since send: 30011ms, throttle time: 0ms, request timeout: 30000ms)",
+            "Cancelled in-flight PRODUCE request with correlation id 18 due to node 1 being disconnected (elapsed time "
+            "since creation: 2009ms, elapsed time since send: 2009ms, throttle time: 0ms, request timeout: 2000ms)",
             logger="NetworkClient",
         ),
     ),

@@ -1,7 +1,8 @@
-"""Where in a line a client's statement stands: layouts are taken apart by what is sure in them, not listed one by one.
+"""The place of a client's statement in a line.
 
-A binding or a logging library puts level, time, thread and names around the text in its own way, or makes it a field of
-a JSON object. What belongs to the client is sure: ``[thrd:main]: ``, ``[Producer clientId=``, ``txnmgr/``.
+A binding or a logging library puts level, time, thread and names around the text in its own way, or makes the text a
+field of a JSON object. The client's own marks are the same in every layout (``[thrd:main]: ``, ``[Producer clientId=``,
+``txnmgr/``), so they locate the text, and no layout has to be listed.
 """
 
 import json
@@ -84,7 +85,7 @@ LINE_MARKS: Final = (
     "Initialized producer id & epoch",
     *sorted({each.begins for each in (*franz_go.STATEMENTS, *kafkajs.STATEMENTS)} - {"Response "}),
 )
-"""A line without any of them is no client's."""
+"""Each line of a client has one of them."""
 
 _BROKER_CLASS: Final = (
     "(kafka.",
@@ -94,10 +95,10 @@ _BROKER_CLASS: Final = (
         for part in ("coordinator", "storage", "server", "raft", "controller", "metadata", "image")
     ),
 )
-"""How the class behind a broker's line begins, in Kafka's own layout."""
+"""The beginnings of a broker's class names, which Kafka's own layout prints at the end of a line."""
 EXCEPTION_MARK: Final = "org.apache.kafka.common.errors."
 CLIENT_LOG_MARKS: Final = (*(mark.encode() for mark in LINE_MARKS), EXCEPTION_MARK.encode())
-"""A file without any of them is no client's log."""
+"""Each log of a client has one of them."""
 
 
 def may_be_a_clients(line: str) -> bool:
@@ -108,7 +109,7 @@ def may_be_a_clients(line: str) -> bool:
 
 
 class Utterance(NamedTuple):
-    """What a client says in a line: `client` is its name, "" where the line has none.
+    """A client's statement in a line: `client` is its name, "" where the line has none.
 
     `is_telling`: each text of this kind is in the table; one that is not was not understood.
     """
@@ -124,7 +125,7 @@ class Utterance(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """A line taken apart: its text, what its time is read from (a text or numbers), and the fields beside the text."""
+    """A parsed line: its text, the sources of its time (texts or numbers), and the fields next to the text."""
 
     text: str
     times: Sequence[object]
@@ -137,7 +138,7 @@ class Record:
 
 
 def record_of(line: str) -> Record:
-    """Take a line apart: a JSON object, a text with a JSON object behind it, ``key=value`` fields, or a plain text."""
+    """Parse a line: a JSON object, a text followed by a JSON object, ``key=value`` fields, or plain text."""
     at = line.find('{"')
     if at >= 0 and (fields := _json(line[at:])) is not None:
         messages = (fields.get(key) for key in MESSAGE_KEYS)
@@ -210,7 +211,7 @@ def _milliseconds(iso: str) -> int | None:
 
 
 def utterances(record: Record) -> Iterator[Utterance]:
-    """What clients say in a line."""
+    """Find the statements of clients in a line."""
     text, values = record.text, record.values
     if "[Producer clientId=" in text or "[Consumer clientId=" in text or "[TransactionalId " in text:
         yield from _java(text)

@@ -32,13 +32,13 @@ class Statement:
     """One statement of a client.
 
     Attributes:
-        name: what it is about, unique within its library.
+        name: its subject, unique within its library.
         begins: the words with which it begins.
-        rest: a regular expression for the text behind them, to its end. Named groups become fields: id, epoch, name
+        rest: a regular expression for the text after them, to its end. Named groups become fields: id, epoch, name
             (the transactional id), waited and limit (milliseconds), and whatever `before` and `after` mention.
-        fact: what it tells; None where it tells nothing about transactions.
+        fact: the fact; None where it says nothing about transactions.
         before, after: the texts of the fact, with named groups in braces.
-        keys: fields that stand beside the text, as key and value: group by key. They are needed, unless the key ends
+        keys: groups by the key of a field next to the text. They are required, unless the key ends
             in a question mark.
         states: the words that `after` can be, where it is a state; a word that only begins like one is cut.
         is_strict: a line that begins so and does not match is cut.
@@ -60,7 +60,7 @@ class Statement:
     line: str = ""
 
     def groups_in(self, text: str, values: Mapping[str, str]) -> dict[str, str] | None:
-        """The fields of a text and of the values beside it; None if it is not this statement.
+        """The fields of a text and of the values next to it; None if it is not this statement.
 
         Raises:
             Undecodable: it begins like this statement, and is cut.
