@@ -129,6 +129,9 @@ LAYOUTS = {
     "Node, JSON": '{"level":"ERROR","timestamp":"2025-11-28T09:00:29.877Z","fac":"TXNERR","name":"rdkafka#producer-2",'
     '"message":"[thrd:main]: TEXT"}',
     "zap": '{"level":"error","ts":1764320429.877,"msg":"TXNERR rdkafka#producer-2 [thrd:main]: TEXT"}',
+    ".NET, Serilog": '{"Timestamp":"2025-11-28T09:00:29.877Z","Level":"Error","MessageTemplate":"{Facility} {Message}",'
+    '"Properties":{"Facility":"TXNERR","Message":"rdkafka#producer-2 [thrd:main]: TEXT"}}',
+    ".NET, compact JSON": '{"@t":"2025-11-28T09:00:29.877Z","@m":"Kafka: rdkafka#producer-2 [thrd:main]: TEXT"}',
     "C++, callback": "2025-11-28 09:00:29.877 [Error] [KAFKA_PRODUCER] [anonymous] [1] [TXNERR] [thrd:main]: TEXT",
     "C++, with an offset": "2025-11-28T12:00:29.877+0300 error Kafka : [TXNERR] [thrd:main]: TEXT",
 }
@@ -269,6 +272,35 @@ def test_an_exception_of_an_application_is_told_once_for_each_stack_trace() -> N
         (7, APPLICATION, "PRODUCER_FENCED"),
     ]
     assert lines[0].timestamp_ms == AT
+
+
+def test_an_exception_in_a_field_of_json_ends_where_the_field_ends() -> None:
+    line = {
+        "time": "2025-11-28T09:00:29.877Z",
+        "message": "no",
+        "stack": f"{FENCED}: There is\n\tat a.B",
+        "thread": "x",
+    }
+    (error,) = read(f"{json.dumps(line)}\n")
+    assert (error.after, error.code, error.timestamp_ms) == ("ProducerFencedException: There is", "PRODUCER_FENCED", AT)
+
+
+def test_an_empty_line_does_not_end_a_stack_trace() -> None:
+    head = "[2025-11-28 09:00:29,877] WARN stream-thread [s-1] Detected that the thread is being fenced."
+    assert {line.client for line in read(f"{head}\n\n{FENCED}: newer\n")} == {"s-1"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'KafkaError{code=_MSG_TIMED_OUT,val=-192,str="Local: Message timed out"}',
+        "kafka: Failed to produce message to topic t: kafka server: Message was too large",
+        "KafkaJSProtocolError: This server does not host this topic-partition",
+        "KafkaError{",
+    ],
+)
+def test_errors_that_applications_print_about_other_things_are_left_out(text: str) -> None:
+    assert read(f"{text}\n") == []
 
 
 def test_an_exception_below_the_line_of_a_client_is_that_clients() -> None:

@@ -29,6 +29,7 @@ from zombieproof.traces.readers.clients.statement import Library, Statement
 from zombieproof.traces.readers.lines import Lines, Reached
 
 _EXCEPTION = re.compile(r"org\.apache\.kafka\.common\.errors\.(?P<name>\w+Exception)(?:: (?P<text>.*))?")
+_END_OF_STRING = re.compile(r"\\[nrt]|\"")
 _WAITED = (
     re.compile(r"Timeout expired after (?P<limit>\d{1,10}) ?ms while awaiting (?P<what>\w+)"),
     re.compile(r"Timeout expired while (?P<what>initializing transactional state) in (?P<limit>\d{1,10}) ?ms"),
@@ -105,7 +106,7 @@ class _Reader:
                 self._damage.append(Damage(self._file, self._lines.number, str(fault), Unit.LINE))
             if SETTINGS in line:
                 self._settings = {}
-            if not line.startswith(_CONTINUES):
+            if not line.startswith(_CONTINUES) and line.strip():
                 self._trace = _Trace(line, self._lines.number)
         named = {line.client for line in self._found if line.library == Library.KAFKAJS} - {Library.KAFKAJS.value}
         if len(named) == 1:
@@ -176,6 +177,8 @@ class _Reader:
         if found is None or self._is_told_above(line):
             return
         name, text = found["name"], (found["text"] or "").strip()
+        if '{"' in line:
+            text = _END_OF_STRING.split(text, maxsplit=1)[0]
         waited = next((match for pattern in _WAITED if (match := pattern.search(text))), None)
         if name not in EXCEPTIONS and name not in _ALSO_ABOUT_TRANSACTIONS and waited is None:
             return

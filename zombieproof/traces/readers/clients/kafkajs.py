@@ -73,6 +73,17 @@ STATEMENTS: Final = (
     ),
     Statement(
         K,
+        "raised",
+        "KafkaJSProtocolError: ",
+        "(?P<reason>(?:Producer attempted|There is a newer producer|The producer attempted|The broker received an out "
+        "of|Transactional Id authorization|The transaction timeout).*)",
+        F.ERROR,
+        "",
+        "{reason}",
+        line="KafkaJSProtocolError: The producer attempted a transactional operation in an invalid state",
+    ),
+    Statement(
+        K,
         "nothing to end",
         "No partitions or offsets registered, not sending EndTxn",
         "",

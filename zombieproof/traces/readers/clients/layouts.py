@@ -16,8 +16,8 @@ from zombieproof.traces.readers.clients import franz_go, java, kafkajs, librdkaf
 from zombieproof.traces.readers.clients.statement import Library, Table
 from zombieproof.traces.readers.timestamps import timestamp_ms
 
-MESSAGE_KEYS: Final = ("message", "msg", "@message", "log", "text", "event")
-TIME_KEYS: Final = ("time", "timestamp", "@timestamp", "ts", "t")
+MESSAGE_KEYS: Final = ("message", "msg", "@message", "log", "text", "event", "Message", "@m", "RenderedMessage")
+TIME_KEYS: Final = ("time", "timestamp", "@timestamp", "ts", "t", "Timestamp", "@t")
 _MILLISECONDS_FROM: Final = 100_000_000_000
 """A number above it counts milliseconds (or less) since 1970, one below it seconds."""
 
@@ -64,9 +64,18 @@ _KAFKAJS = re.compile(
     re.DOTALL,
 )
 
+_RAISED = re.compile(r"(?P<raised>KafkaError\{|kafka: Failed to produce message to topic |KafkaJSProtocolError: )")
+_RAISED_BY: Final = {
+    "KafkaError{": (Library.LIBRDKAFKA, librdkafka.TABLE),
+    "kafka: Failed to produce message to topic ": (Library.SARAMA, sarama.TABLE),
+    "KafkaJSProtocolError: ": (Library.KAFKAJS, kafkajs.TABLE),
+}
+"""How applications print the errors that clients raise."""
+
 LINE_MARKS: Final = (
     "[thrd:",
     "#producer-",
+    "KafkaError{",
     "TXNERR",
     "TXNSTATE",
     "TXNAPI",
@@ -77,6 +86,8 @@ LINE_MARKS: Final = (
     "stream-thread [",
     "Task{id=",
     "txnmgr",
+    "kafka: Failed to produce message to topic ",
+    "KafkaJSProtocolError: ",
     "producer/txnmanager",
     "kafkajs",
     "[Producer] ",
@@ -141,8 +152,10 @@ def record_of(line: str) -> Record:
     """Parse a line: a JSON object, a text followed by a JSON object, ``key=value`` fields, or plain text."""
     at = line.find('{"')
     if at >= 0 and (fields := _json(line[at:])) is not None:
-        messages = (fields.get(key) for key in MESSAGE_KEYS)
-        text = next((message for message in messages if isinstance(message, str)), line[:at])
+        for nested in [value for value in fields.values() if isinstance(value, dict)]:
+            fields = {**nested, **fields}
+        messages = [message for key in MESSAGE_KEYS if isinstance(message := fields.get(key), str)]
+        text = next(filter(may_be_a_clients, messages), messages[0] if messages else line[:at])
         times = [*(fields[key] for key in TIME_KEYS if key in fields), line[:at]]
         return Record(text.rstrip(), times, {key: _text(value) for key, value in fields.items()})
     if "msg=" in line:
@@ -217,6 +230,9 @@ def utterances(record: Record) -> Iterator[Utterance]:
         yield from _java(text)
     elif "stream-thread [" in text or "Task{id=" in text:
         yield from _frameworks(text)
+    elif raised := _RAISED.search(text):
+        library, table = _RAISED_BY[raised["raised"]]
+        yield Utterance(library, table, "", None, text[raised.start() :].rstrip(), {}, False)
     elif thread := _THREAD.search(text):
         yield _with_thread(text, thread.start(), thread.end(), values)
     elif found := _WITHOUT_THREAD.search(text):

@@ -245,6 +245,27 @@ STATEMENTS: Final = (
     ),
     Statement(
         R,
+        "raised, fatal",
+        "KafkaError{",
+        r'(?:\w+,)*FATAL,(?:\w+,)*code=(?P<code>\w+),val=-?\d+,str="(?P<reason>.*?)"\}.*',
+        F.ERROR,
+        "fatal",
+        "{code}: {reason}",
+        line='KafkaError{FATAL,code=_FENCED,val=-144,str="Failed to end transaction: Local: This instance has been '
+        'fenced by a newer instance"}',
+    ),
+    Statement(
+        R,
+        "raised, abortable",
+        "KafkaError{",
+        r'(?:\w+,)*TXN_REQUIRES_ABORT,(?:\w+,)*code=(?P<code>\w+),val=-?\d+,str="(?P<reason>.*?)"\}.*',
+        F.ERROR,
+        "abortable",
+        "{code}: {reason}",
+        line='KafkaError{TXN_REQUIRES_ABORT,code=_TIMED_OUT,val=-185,str="Local: Timed out"}',
+    ),
+    Statement(
+        R,
         "limit",
         "  transaction.timeout.ms = ",
         r"(?P<limit>\d{1,10})",

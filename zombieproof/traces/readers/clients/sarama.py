@@ -153,6 +153,18 @@ STATEMENTS: Final = (
     ),
     Statement(
         S,
+        "raised",
+        "kafka: Failed to produce message to topic ",
+        r"(?P<topic>\S+): (?P<reason>kafka server: (?:Producer attempted|The producer attempted|The broker received an?"
+        r" |The broker could not locate the producer).*|Unknown error.* = 90.*)",
+        F.FAILED,
+        "{topic}",
+        "{reason}",
+        line="2026/11/30 17:16:06 kafka: Failed to produce message to topic t: kafka server: Producer attempted an "
+        "operation with an old epoch",
+    ),
+    Statement(
+        S,
         "append failed",
         "producer/txnmanager rolling over epoch due to publish failure on ",
         r"(?P<topic>[^/]+)/(?P<partition>\d{1,10})",
