@@ -112,6 +112,26 @@ def test_the_last_line_of_a_file_without_an_end_of_line_is_used_where_nothing_ca
         assert "may be cut" in next(found.reasons())
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%7|1764320400.000|TXNSTATE|a#producer-2| [thrd:main]: Transaction state change Init -> WaitP",
+        f"2025-11-28 09:00:29,877 DEBUG {JAVA} Transition from state READY to IN_TRANSACTIO",
+        "[sarama] 2025/11/28 09:00:29 txnmgr/transition [a] transition from ProducerTxnStateReady to ProducerTxnStateInTr",
+        "2025-11-28T09:00:29Z [Producer] Transaction state transition READY --> TRANSACT",
+    ],
+)
+def test_a_state_that_is_cut_within_a_file_is_named(line: str) -> None:
+    found = read_client_log(memoryview(f"\n{line}\n".encode()), "client.log")
+    assert (found.lines, [place.position for place in found.damage]) == ([], [2])
+
+
+def test_a_line_that_a_class_of_a_broker_printed_is_no_clients() -> None:
+    line = f"[2025-11-28 09:00:29,877] INFO {JAVA} ProducerId set to 7 with epoch 2 "
+    assert len(read(f"{line}(org.apache.kafka.clients.producer.internals.TransactionManager)\n")) == 1
+    assert read(f"{line}(kafka.server.KafkaApis)\n") == []
+
+
 # ---- layouts
 
 LAYOUTS = {
