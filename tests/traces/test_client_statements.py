@@ -117,7 +117,7 @@ def test_the_last_line_of_a_file_without_an_end_of_line_is_used_where_nothing_ca
     [
         "%7|1764320400.000|TXNSTATE|a#producer-2| [thrd:main]: Transaction state change Init -> WaitP",
         f"2025-11-28 09:00:29,877 DEBUG {JAVA} Transition from state READY to IN_TRANSACTIO",
-        "[sarama] 2025/11/28 09:00:29 txnmgr/transition [a] transition from ProducerTxnStateReady to ProducerTxnStateInTr",
+        "[sarama] 2025/11/28 09:00 txnmgr/transition [a] transition from ProducerTxnStateReady to ProducerTxnStateIn",
         "2025-11-28T09:00:29Z [Producer] Transaction state transition READY --> TRANSACT",
     ],
 )
