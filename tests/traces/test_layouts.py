@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.traces.wrapping import LAYOUTS, Wrapping
-from zombieproof.traces.readers.client_log import read_java_line
+from zombieproof.traces.readers.client_log import read_client_log
 from zombieproof.traces.readers.coordinator_log import read_coordinator_line
 from zombieproof.traces.readers.layouts import is_log_line, layout_of
 
@@ -111,8 +111,7 @@ def test_a_time_that_no_calendar_has_stays_as_it_is() -> None:
 def test_readers_understand_what_comes_out() -> None:
     found = layout_of(LINES["Spring Boot 3"])
     assert found is not None
-    told = read_java_line(found.text, 1, "app.log")
-    assert told is not None
+    (told,) = read_client_log(memoryview(f"{found.text}\n".encode()), "app.log").lines
     assert (told.timestamp_ms, told.transactional_id, told.after) == (1714557600052, "pay", "IN_TRANSACTION")
     transition = (
         "TransactionalId pay prepare transition from Ongoing to TxnTransitMetadata(producerId=1, lastProducerId=1, "

@@ -133,7 +133,7 @@ def told(lines: list[ClientLine]) -> list[tuple[ClientFact, str, str, int, int]]
 
 
 def test_lines_of_librdkafka_tell_state_identity_questions_and_answers() -> None:
-    lines, damage = read_client_log(view(RDKAFKA), "f")
+    lines, damage, _ = read_client_log(view(RDKAFKA), "f")
     assert damage == []
     assert told(lines) == [
         (ClientFact.ASKED, "", "init", NONE, NONE),
@@ -142,7 +142,7 @@ def test_lines_of_librdkafka_tell_state_identity_questions_and_answers() -> None
         (ClientFact.ASKED, "", "commit", NONE, NONE),
         (ClientFact.TOLD, "ok", "commit", NONE, NONE),
         (ClientFact.TOLD, "_FENCED: no", "commit", NONE, NONE),
-        (ClientFact.ERROR, "", "Fatal transaction error: fenced by newer producer", NONE, NONE),
+        (ClientFact.ERROR, "fatal", "fenced by newer producer", NONE, NONE),
         (ClientFact.STATE, "Ready", "InTransaction", NONE, NONE),
     ]
     assert [line.client for line in lines] == ["rd-a#producer-1"] * 7 + ["rd-b#producer-2"]
@@ -151,7 +151,7 @@ def test_lines_of_librdkafka_tell_state_identity_questions_and_answers() -> None
 
 
 def test_lines_of_the_java_client_tell_state_identity_ends_and_errors() -> None:
-    lines, damage = read_client_log(view(JAVA), "f")
+    lines, damage, _ = read_client_log(view(JAVA), "f")
     assert damage == []
     assert told(lines) == [
         (ClientFact.STATE, "READY", "IN_TRANSACTION", NONE, NONE),
@@ -176,13 +176,13 @@ def test_lines_of_the_java_client_tell_state_identity_ends_and_errors() -> None:
     ],
 )
 def test_a_cut_line_of_a_client_is_named(line: str) -> None:
-    lines, damage = read_client_log(view(f"\n{line}"), "f")
+    lines, damage, _ = read_client_log(view(f"\n{line}"), "f")
     assert lines == []
     assert [place.position for place in damage] == [2]
 
 
 def test_a_client_without_a_transactional_id_is_read() -> None:
-    (line,), _ = read_client_log(view("[Producer clientId=a] ProducerId set to 5 with epoch 0\n"), "f")
+    (line,), _, _ = read_client_log(view("[Producer clientId=a] ProducerId set to 5 with epoch 0\n"), "f")
     assert (line.client, line.transactional_id, line.timestamp_ms) == ("a", None, None)
 
 
@@ -227,7 +227,7 @@ def test_lines_in_the_words_of_kafka_4_4_hide_nothing_and_are_no_damage(line: st
     """None of them tells of a transition: they are passed over, and the lines around them are read."""
     log = view(f"{PREPARE}{TIME}{line}\n{COMPLETE}[2026-11-21 13:19:48,339] INFO {STATE}\n{JAVA}")
     transitions, damage = read_coordinator_log(log, "server.log")
-    lines, cut = read_client_log(log, "server.log")
+    lines, cut, _ = read_client_log(log, "server.log")
     assert (damage, cut) == ([], [])
     assert [each.phase for each in transitions] == [Phase.PREPARE, Phase.COMPLETE]
     assert told(lines) == told(read_client_log(view(JAVA), "f")[0])

@@ -232,7 +232,7 @@ def test_names_of_folders_and_the_description_beside_the_evidence_say_nothing(fo
     before, after = replay([folder]), replay([copy])
     assert after.verdict == before.verdict == about(folder)["expected"]["verdict"]
     assert [location(finding) for finding in after.findings] == [location(finding) for finding in before.findings]
-    paths = {"findings", "damage", "judged", "not_judged"}
+    paths = {"findings", "damage", "judged", "not_judged", "clients"}
     assert after.model_dump(exclude=paths) == before.model_dump(exclude=paths)
     assert [gap.name for gap in after.not_judged] == [gap.name for gap in before.not_judged]
 

@@ -33,7 +33,8 @@ Each finding says which records it is about, when it was, what to do and why it
 can have happened. A file that `zombieproof check -o` wrote is run again step by step, interpreted; the trace of a
 live run is taken again event by event, and each decision and move must be the one that the rules make.
 
---timeline tells what happened to one transactional id, partition, producer id or group in order, over all evidence;
+--timeline tells what happened to one transactional id, partition, producer id, group or client in order, over all
+evidence;
 --open tells what is open, since when and whose it is, and what holds the last stable offset of each partition back.
 
 --topic narrows what is read: logs of other topics are left out (never those of the coordinators). --since and --until
@@ -59,6 +60,7 @@ Examples:
   zombieproof replay segments/ server.log --timeline orders-1
   zombieproof replay segments/ --timeline 'partition orders-1' --times both
   zombieproof replay segments/ --timeline 'producer 7' --since 2026-11-21T13:00Z
+  zombieproof replay client.log --timeline 'rdkafka#producer-1'
   zombieproof replay segments/ --open --topic 'orders*'
   zombieproof replay story.jsonl
   zombieproof replay story.jsonl --scenario examples/own_model.py
@@ -85,7 +87,7 @@ Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
     help="files, folders and archives; - is standard input",
 )
 @click.option("--rules", metavar="PRESET", default="", help="rules to judge by: newest, 3.9, 4.3-tv0")
-@click.option("--timeline", metavar="ID|PARTITION|PRODUCER|GROUP", help="what happened to one of them, in order")
+@click.option("--timeline", metavar="ID|PARTITION|PRODUCER|GROUP|CLIENT", help="what happened to one of them, in order")
 @click.option("--open", "is_open", is_flag=True, help="what is open, and what it holds back")
 @click.option(
     "--times", type=click.Choice(get_args(Times)), help="zone of the times of --timeline and --open; utc by default"

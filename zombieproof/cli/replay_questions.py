@@ -21,7 +21,7 @@ from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.explaining.open.models import Open
 from zombieproof.traces.explaining.open.stated import says_what_is_open
 from zombieproof.traces.explaining.open.transactions import what_is_open
-from zombieproof.traces.explaining.timeline.subject import Subject, subject_names, subjects_called
+from zombieproof.traces.explaining.timeline.subject import Subject, client_names, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline.timeline import Timeline, timeline_of
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.histories.spans import span_of_evidence
@@ -30,6 +30,7 @@ from zombieproof.traces.readers.timestamps import utc
 from zombieproof.traces.verdict.explanation import Values
 from zombieproof.traces.verdict.report import Gap, Report
 
+SHOWN_CLIENTS = 8
 MILLISECONDS = re.compile(r"\d{12,14}", re.ASCII)
 
 
@@ -107,7 +108,9 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.timeline.strip():
-            raise WrongUsage("--timeline names nothing; give a transactional id, a partition, a producer id or a group")
+            raise WrongUsage(
+                "--timeline names nothing; give a transactional id, a partition, a producer id, a group or a client"
+            )
         if self.timeline and self.is_open:
             raise WrongUsage("--timeline and --open are two questions; ask one after the other")
         if self.times and not (self.timeline or self.is_open):
@@ -177,9 +180,16 @@ def tell_so_far(screen: Screen, so_far: SoFar, form: Format) -> None:
 def _subject_called(name: str, examined: Examined) -> Subject:
     found = subjects_called(name, examined)
     if not found:
-        takes = "--timeline takes a transactional id, a group, a partition such as orders-0, or a producer such as"
+        takes = "--timeline takes a transactional id, a group, a partition such as orders-0, a producer such as"
         near = _near(name, subject_names(examined))
-        raise WrongUsage(f"{takes} 'producer 7' or, with its epoch, 7:3; the evidence has none called {name!r}{near}")
+        clients = client_names(examined.evidence)
+        more = f" and {len(clients) - SHOWN_CLIENTS} more" if len(clients) > SHOWN_CLIENTS else ""
+        are = (
+            f"; its clients are {', '.join(clients[:SHOWN_CLIENTS])}{more}" if clients and "client " not in near else ""
+        )
+        raise WrongUsage(
+            f"{takes} 'producer 7' or, with its epoch, 7:3, or a client; the evidence has none called {name!r}{near}{are}"
+        )
     if len(found) > 1:
         clear = " or ".join(f"--timeline '{subject}'" for subject in found)
         raise WrongUsage(f"--timeline {name!r} is the name of {len(found)} things; give {clear}")

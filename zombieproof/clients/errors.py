@@ -6,6 +6,7 @@ Source: reference §5.2, §5.5; clients ``org.apache.kafka.common.errors``; KIP-
 from collections.abc import Mapping
 
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.error_advice import NOT_FOR_THE_NEXT_EITHER, next_step
 from zombieproof.messages.groups import FindCoordinator, TxnOffsetCommit
 from zombieproof.model.vocabulary import ApiKey, Error
 
@@ -163,28 +164,6 @@ class RecordTooLarge(ProducerFailure):
 
 Failure = ProducerFailure | IllegalState
 
-NOT_FOR_THE_NEXT_EITHER = frozenset(
-    {
-        Error.CLUSTER_AUTHORIZATION_FAILED,
-        Error.GROUP_AUTHORIZATION_FAILED,
-        Error.INVALID_REQUEST,
-        Error.INVALID_TRANSACTION_TIMEOUT,
-        Error.TOPIC_AUTHORIZATION_FAILED,
-        Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        Error.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-        Error.UNSUPPORTED_VERSION,
-    }
-)
-"""What a new producer meets again (KIP-1050, *invalid configuration*)."""
-
-HINTS = {
-    Error.INVALID_TRANSACTION_TIMEOUT: "transaction.timeout.ms is above the transaction.max.timeout.ms of the brokers: "
-    "lower the one, or raise the other",
-    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "ask for the right to the transactional.id",
-    Error.UNSUPPORTED_VERSION: "the brokers are too old for what was asked",
-}
-"""What to do about an error besides what its class says."""
-
 
 def as_told(failure: Failure, *, is_fatal: bool) -> Failure:
     """The failure as an application gets it, which is told what to do next.
@@ -198,15 +177,13 @@ def as_told(failure: Failure, *, is_fatal: bool) -> Failure:
     cause = failure.__cause__ if isinstance(failure, InErrorState) else failure
     what = cause.message if isinstance(cause, ProducerFailure) else ""
     told: ProducerFailure
-    hint = f"; {HINTS[failure.error]}" if failure.error in HINTS else ""
+    told_to = f"{what}; {next_step(failure.error, is_fatal=is_fatal)}"
     if not is_fatal:
-        told = AbortableError(failure.error, f"{what}; abort the transaction, then it can be tried again{hint}")
+        told = AbortableError(failure.error, told_to)
     elif failure.error in NOT_FOR_THE_NEXT_EITHER:
-        told = InvalidConfiguration(failure.error, f"{what}; close the producer; a new one fails as well{hint}")
+        told = InvalidConfiguration(failure.error, told_to)
     else:
-        told = ApplicationRecoverable(
-            failure.error, f"{what}; close the producer, and go on with a new one from what is committed{hint}"
-        )
+        told = ApplicationRecoverable(failure.error, told_to)
     told.__cause__ = cause
     return told
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from zombieproof.model.catalogue import IN_RECORDINGS
+from zombieproof.report.client_text import client_line, error_line
 from zombieproof.report.coverage_text import gap_line, headline
 from zombieproof.report.finding_text import cause_lines, likelihood, moment_line, record_lines, records_title, where
 from zombieproof.report.screen import plural
@@ -36,7 +37,15 @@ def _lines(report: Report) -> Iterator[str]:
     if gaps:
         yield from ("", "## What was not judged", "")
         yield from (f"- {plain(gap_line(gap))}" for gap in gaps)
+    yield from _clients(report)
     yield from _partitions(report)
+
+
+def _clients(report: Report) -> Iterator[str]:
+    if any(client.errors for client in report.clients):
+        yield from ("", "## What clients say", "")
+    for client in report.clients:
+        yield from (f"- {plain(client_line(client))}: {plain(error_line(error))}" for error in client.errors)
 
 
 def _finding(number: int, finding: Finding) -> Iterator[str]:

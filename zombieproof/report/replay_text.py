@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from zombieproof.report.client_text import show_clients
 from zombieproof.report.coverage_text import headline, show_earlier_logs, show_gaps, show_judged
 from zombieproof.report.finding_text import Findings
 from zombieproof.report.narrowed_text import show_narrowed
@@ -35,6 +36,7 @@ def show_report(screen: Screen, report: Report) -> None:
     for place in report.damage[:SHOWN_FINDINGS]:
         _show_damage(screen, place)
     show_gaps(screen, report.not_judged)
+    show_clients(screen, report)
     screen.say()
     left = len(report.findings[SHOWN_FINDINGS:]) + len(report.damage[SHOWN_FINDINGS:])
     if left:

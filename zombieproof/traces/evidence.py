@@ -547,9 +547,13 @@ class LinesRead:
         """Count a line that is not used."""
         self.unused.setdefault(reason, UnusedLines(reason, 0, line)).count += 1
 
+    def with_those_of(self, other: "LinesRead") -> "LinesRead":
+        """Add what another reader of the same file counts: no line is evidence for both."""
+        return LinesRead(self.file, self.used + other.used, self.unused | other.unused)
+
 
 class ClientFact(StrEnum):
-    """What a line of a client's debug log tells."""
+    """What a line of a client's log tells."""
 
     STATE = "state"
     """The client's own machine moved: `before` and `after` in the client's words."""
@@ -560,15 +564,25 @@ class ClientFact(StrEnum):
     TOLD = "told"
     """The application was told how call `after` ended: `before` is "ok" or the error."""
     ERROR = "error"
-    """The client moved into an error state: `after` is the reason."""
+    """It met an error: `after` is the reason, `before` is "fatal", "abortable" or "" where the line does not say."""
+    FAILED = "failed"
+    """A batch or an offset commit failed: `before` is its partition, `after` the reason."""
+    WAITED = "waited"
+    """It waited for `after` in vain: `waited_ms` long, at most `limit_ms`."""
+    LIMIT = "limit"
+    """Its transactions may take `limit_ms`: transaction.timeout.ms."""
+    NOTE = "note"
+    """Something else about its transactions: `after` is a phrase whose subject is the client."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientLine:
-    """One line of the debug log of a producer client (librdkafka ``debug=eos``, Java ``TransactionManager``).
+    """One line of the log of a client.
 
-    `client` is the client's name as printed; `transactional_id` is None in librdkafka lines, which do not have it.
-    `timestamp_ms` reads a wall clock as UTC. `producer_id` and `producer_epoch` are `NONE` where the line has none.
+    `client` is the client's name as printed, or that of its library where a line has none. `transactional_id` is None
+    in lines without it, as those of librdkafka. `timestamp_ms` reads a wall clock as UTC. `producer_id`,
+    `producer_epoch`, `waited_ms` and `limit_ms` are `NONE` where the line has none. `library` names the client library
+    ("" is the Java client), `code` the error by Kafka's name ("" where it has none that is known).
     """
 
     file: str
@@ -581,6 +595,15 @@ class ClientLine:
     after: str
     producer_id: int = NONE
     producer_epoch: int = NONE
+    library: str = ""
+    code: str = ""
+    waited_ms: int = NONE
+    limit_ms: int = NONE
+
+    @property
+    def is_java(self) -> bool:
+        """Whether the Java client printed it, whose machine is the protocol's."""
+        return self.library in {"", "the Java client"}
 
 
 @dataclass(frozen=True, slots=True)

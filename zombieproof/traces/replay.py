@@ -13,6 +13,7 @@ from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.evidence import Evidence
+from zombieproof.traces.explaining.clients import clients_seen
 from zombieproof.traces.explaining.relations import relate
 from zombieproof.traces.judging.folded import Examined, Folded, fold
 from zombieproof.traces.judging.gathering.clusters import report_of_several, several_clusters
@@ -93,6 +94,7 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
         judged=judged(evidence, folded.histories),
         earlier_logs=earlier_logs(evidence, folded.histories, folded.outside),
         clients_unseen=clients_unseen(evidence, folded.partitions.values()),
+        clients=clients_seen(evidence.client_lines),
         not_judged=nothing_judged(evidence) or _gaps(folded, narrowing),
         stated=stated_by_tools(folded, narrowing),
     )

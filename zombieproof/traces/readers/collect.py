@@ -476,26 +476,27 @@ class _Collector:
     def _text_log(self, data: memoryview, file: str) -> None:
         reached, size = self._reached, len(data)
         transitions, torn = read_coordinator_log(data, file, lambda at: reached(at // 2))
-        client_lines, cut = read_client_log(data, file, lambda at: reached((size + at) // 2))
+        clients = read_client_log(data, file, lambda at: reached((size + at) // 2))
         log = read_broker_log(data, file)
         self.evidence.hosted += log.hosted
         self.evidence.broker_lines += log.lines
         self.evidence.coordinator_lines += transitions
-        self.evidence.client_lines += client_lines
-        self.evidence.damage += torn + cut
+        self.evidence.client_lines += clients.lines
+        self.evidence.damage += torn + clients.damage
         has_tables = self._tool_output_beside(data, file)
-        if log.read.used or log.hosted or transitions or client_lines or torn or cut or has_tables:
-            self.evidence.lines += [log.read] * (log.read.used > 0 or log.read.unused != {})
+        read = log.read.with_those_of(clients.read)
+        if read.used or log.hosted or transitions or torn or clients.damage or has_tables:
+            self.evidence.lines += [read] * (read.used > 0 or read.unused != {})
         else:
-            self._not_understood(log.read)
+            self._not_understood(read)
 
     def _not_understood(self, read: LinesRead) -> None:
         """Count a log of which no line says anything among the files that are not read."""
         self.evidence.files.remove(read.file)
         self.read_from.discard(Path(read.file).resolve())
-        known = sum(each.count for each in read.unused.values())
-        named = f" ({known:,} of a known class)" if known else ""
-        self.evidence.ignored.append(Ignored(read.file, f"text of a log, and no line of it is understood{named}"))
+        why = "; ".join(f"{each.count:,} with {each.reason}" for each in read.unused.values())
+        reason = f"text of a log, and no line of it is understood{f' ({why})' if why else ''}"
+        self.evidence.ignored.append(Ignored(read.file, reason))
 
     def finish(self) -> Evidence:
         """Put together what was read."""

@@ -68,8 +68,7 @@ def dialects_of(evidence: Evidence) -> list[str]:
     if evidence.broker_lines and not any(dialect.startswith("log of a broker") for dialect in found):
         found.add("log of a broker")
     for client_line in evidence.client_lines:
-        librdkafka = client_line.transactional_id is None and client_line.client.startswith("rdkafka")
-        found.add("log of a client, librdkafka" if librdkafka else "log of a client")
+        found.add("log of a client" if client_line.is_java else f"log of a client, {client_line.library}")
     if evidence.client_calls or evidence.client_outcomes:
         found.add("calls of applications")
     values = {

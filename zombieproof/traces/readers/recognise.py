@@ -6,6 +6,7 @@ from enum import Enum, auto
 from zombieproof.formats.producer_snapshot import has_snapshot_form
 from zombieproof.formats.segments import begins_with_batch
 from zombieproof.traces.readers.client_calls import looks_like_calls
+from zombieproof.traces.readers.clients.layouts import CLIENT_LOG_MARKS
 from zombieproof.traces.readers.console_text import looks_like_console
 from zombieproof.traces.readers.dump_text import looks_like_dump
 from zombieproof.traces.readers.files import SEGMENT_NAME, TOPIC_PARTITION, plain_name
@@ -22,13 +23,15 @@ WHY_ABANDONED = {
     "stray": "in a folder of a replica that the cluster no longer assigns to the broker",
 }
 
-LOG_MARK = re.compile(
-    rb" transition from |TransactionManager|\[thrd:|#producer-"
+BROKER_LOG_MARK = re.compile(
+    rb" transition from |TransactionManager"
     rb"|\[(?:Transaction ?Coordinator |Transaction (?:State|Marker) |ProducerStateManager |ProducerId Manager )"
     rb"|\[(?:Log|UnifiedLog|LogLoader|LocalLog) partition=|\[Group ?(?:Coordinator|Metadata ?Manager)[ \]]"
     rb"|\[Replica ?(?:Manager|Fetcher)[ T]|\(kafka\.(?:coordinator|log|server|cluster)\.|\(state\.change\.logger\)"
     rb"|\(org\.apache\.kafka\.(?:coordinator|storage|server)\."
 )
+LOG_MARK = re.compile(b"|".join((BROKER_LOG_MARK.pattern, *map(re.escape, CLIENT_LOG_MARKS))))
+"""A text with one of them may be a log; whether it is one, its readers tell."""
 
 
 class Kind(Enum):

@@ -230,6 +230,42 @@ class StatedByTools(_Data):
     notes: list[str] = []
 
 
+class ClientError(_Data):
+    """An error that a client's log tells, and its first line; `count` lines tell the same.
+
+    `severity` is fatal, abortable, failed write, timeout, retried (the client asks again) or error. `code` is Kafka's
+    name, "" where the client gives none. `open_ms` says how long the transaction was open by then, `limit_ms` how long
+    it, or the request, may last; `timed_out` that the coordinator had to abort it. `fenced_by` names the client that
+    took its place, where a log shows it. `means`, `next_step` and `collect` are for people.
+    """
+
+    severity: str
+    code: str
+    reason: str
+    file: str
+    line: int
+    timestamp_ms: int | None
+    count: int
+    open_ms: int | None
+    limit_ms: int | None
+    timed_out: bool
+    fenced_by: str | None
+    means: str
+    next_step: str
+    collect: str
+
+
+class ClientSeen(_Data):
+    """A client whose log was read: `producers` are its producer ids with their epochs, as 7:3, in order."""
+
+    client: str
+    library: str
+    file: str
+    transactional_ids: list[str]
+    producers: list[str]
+    errors: list[ClientError]
+
+
 class Report(_Data):
     """The answer of `replay`.
 
@@ -238,9 +274,10 @@ class Report(_Data):
     "topic-partition" (all partitions but those of ``__transaction_state``). `group_offsets` holds the committed
     offset by group and "topic-partition". `narrowed` is None when everything was asked for. `earlier_logs` counts what
     belongs to topics that were deleted. `stated` is what tools report, None without their output; positions of groups
-    that no log has are in `group_offsets` too. `clients_unseen` says what the logs alone cannot show; empty where
-    something of clients was given. `lso_at_least` and `committed_at_least` name partitions of which the evidence hides
-    an outcome: the last stable offset, or the committed records, may be more than those listed.
+    that no log has are in `group_offsets` too. `clients` are those whose logs were read: what they say is not judged.
+    `clients_unseen` says what the logs alone cannot show; empty where something of clients was given. `lso_at_least`
+    and `committed_at_least` name partitions of which the evidence hides an outcome: the last stable offset, or the
+    committed records, may be more than those listed.
     """
 
     verdict: Judgement
@@ -258,6 +295,7 @@ class Report(_Data):
     clients_unseen: str = ""
     lso_at_least: list[str] = []
     committed_at_least: list[str] = []
+    clients: list[ClientSeen] = []
 
     @property
     def is_in_full(self) -> bool:

@@ -15,6 +15,7 @@ from zombieproof.traces.evidence import (
     Evidence,
     Phase,
 )
+from zombieproof.traces.explaining.clients import Open, open_at_errors, reason_of
 from zombieproof.traces.explaining.timeline.entries import Entry, EntryKind, places
 from zombieproof.traces.explaining.timeline.subject import Subject, SubjectKind
 from zombieproof.traces.judging.histories.client_history import partitions_of, topic_of_outcomes
@@ -136,26 +137,34 @@ def _statement(line: BrokerLine) -> Entry:
 def _client_lines(subject: Subject, evidence: Evidence) -> list[Entry]:
     """Lines of clients; those without a transactional id belong to the producer id that the client uses then."""
     using: dict[tuple[str, str], tuple[int, int]] = {}
+    opened = open_at_errors(evidence.client_lines)
     found = []
     for line in evidence.client_lines:
+        if line.fact is ClientFact.LIMIT:
+            continue
         key = (line.file, line.client)
         if line.producer_id >= 0:
             using[key] = (line.producer_id, line.producer_epoch)
         producer_id, epoch = using.get(key, (NONE, NONE))
         is_named = subject.kind is SubjectKind.ID and line.transactional_id == subject.name
         is_unnamed = subject.kind is SubjectKind.PRODUCER or line.transactional_id is None
-        if is_named or (is_unnamed and subject.is_producer(producer_id, epoch)):
-            found.append(_told(line, producer_id, epoch))
+        is_client = subject.kind is SubjectKind.CLIENT and line.client == subject.name
+        if is_named or is_client or (is_unnamed and subject.is_producer(producer_id, epoch)):
+            found.append(_told(line, producer_id, epoch, opened.get(id(line))))
     return found
 
 
-def _told(line: ClientLine, producer_id: int, epoch: int) -> Entry:
+def _told(line: ClientLine, producer_id: int, epoch: int, opened: Open | None) -> Entry:
+    lasted = "" if opened is None else f" ({opened})"
     texts: Mapping[ClientFact, str] = {
         ClientFact.STATE: f"moves from {line.before} to {line.after}",
         ClientFact.IDENTITY: f"uses producer {producer_id} epoch {epoch}",
         ClientFact.ASKED: f"asks to {line.after}",
         ClientFact.TOLD: f"is told of {line.after}: {line.before}",
-        ClientFact.ERROR: f"has the {line.before + ' ' if line.before else ''}error: {line.after}",
+        ClientFact.ERROR: f"has the {line.before + ' ' if line.before else ''}error: {line.after}{lasted}",
+        ClientFact.FAILED: f"fails on {reason_of(line)}",
+        ClientFact.WAITED: f"got {reason_of(line)}",
+        ClientFact.NOTE: line.after,
     }
     return Entry(
         kind=EntryKind.CLIENT,

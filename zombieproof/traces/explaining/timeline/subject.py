@@ -1,4 +1,7 @@
-"""Whose timeline it is: a transactional id, a partition, a producer id or a group, found by what people call it."""
+"""Whose timeline it is, found by what people call it.
+
+It is that of a transactional id, a partition, a producer id, a group, or a client.
+"""
 
 import re
 from collections.abc import Iterator
@@ -22,6 +25,7 @@ class SubjectKind(StrEnum):
     PARTITION = "partition"
     PRODUCER = "producer"
     GROUP = "group"
+    CLIENT = "client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,8 @@ def subjects_called(text: str, examined: Examined) -> list[Subject]:
     """What the text can mean in this evidence: none, one or several.
 
     "orders-1" is a transactional id or a partition, or else a group; "7" and "7:3" are a producer id and its epoch;
-    "id orders-1", "partition orders-1", "group orders-1" and "producer 7" are one thing only.
+    "id orders-1", "partition orders-1", "group orders-1", "producer 7" and "client rdkafka#producer-1" are one thing
+    only.
     """
     ids, places, producers = _ids(examined), _places(examined), _producers(examined)
     meant = [name for name in dict.fromkeys((text, text.removeprefix("id "))) if name in ids]
@@ -68,14 +73,24 @@ def subjects_called(text: str, examined: Examined) -> list[Subject]:
     groups = _groups(examined.evidence)
     if (name := text.removeprefix("group ")) in groups and (name != text or not found):
         found.append(Subject(SubjectKind.GROUP, name))
+    clients = client_names(examined.evidence)
+    called = dict.fromkeys((text, text.removeprefix("client ")))
+    # A client is often called as its transactional id is: then the id says more.
+    found += [Subject(SubjectKind.CLIENT, name) for name in called if name in clients and name not in meant]
     return found
+
+
+def client_names(evidence: Evidence) -> list[str]:
+    """All clients whose logs were read, by name."""
+    return sorted({line.client for line in evidence.client_lines})
 
 
 def subject_names(examined: Examined) -> list[str]:
     """Everything that has a timeline, as one would ask for it."""
     producers = (f"producer {producer_id}" for producer_id in sorted(_producers(examined)))
     groups = sorted(_groups(examined.evidence))
-    return [*sorted(_ids(examined)), *map(named, sorted(_places(examined))), *producers, *groups]
+    clients = (f"client {name}" for name in client_names(examined.evidence))
+    return [*sorted(_ids(examined)), *map(named, sorted(_places(examined))), *producers, *groups, *clients]
 
 
 def _place(text: str) -> TopicPartition | None:

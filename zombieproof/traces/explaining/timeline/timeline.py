@@ -72,6 +72,8 @@ def concerns(finding: Finding, subject: Subject) -> bool:
         return False
     if subject.kind is SubjectKind.PARTITION:
         return (finding.topic, finding.partition) == subject.place
+    if subject.kind is SubjectKind.CLIENT:
+        return f"client {subject.name!r} " in finding.message
     if subject.kind is SubjectKind.ID and finding.transactional_id is not None:
         return finding.transactional_id == subject.name
     return finding.producer_id is not None and subject.is_producer(finding.producer_id, finding.producer_epoch)

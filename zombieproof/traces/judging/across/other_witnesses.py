@@ -111,11 +111,13 @@ def judge_coordinator_lines(folded: Folded, watch: Watch) -> list[Found]:
 def judge_client_lines(folded: Folded, watch: Watch) -> list[Found]:
     """Moves that a producer client reported must be rows of its table.
 
-    Words that are not of the table's states (librdkafka has its own machine) are passed over, and so is a client that
-    says that it stays where it is.
+    Machines of clients other than Java's are not judged (kafkajs calls some of its states by the same names), words
+    that are not of the table's states are passed over, and so is a client that says that it stays where it is.
     """
     found = []
     for line in folded.evidence.client_lines:
+        if not line.is_java:
+            continue
         known = {line.before, line.after} <= ProducerState.__members__.keys()
         if line.fact is not ClientFact.STATE or not known or line.before == line.after:
             continue
