@@ -187,9 +187,8 @@ def _subject_called(name: str, examined: Examined) -> Subject:
         are = (
             f"; its clients are {', '.join(clients[:SHOWN_CLIENTS])}{more}" if clients and "client " not in near else ""
         )
-        raise WrongUsage(
-            f"{takes} 'producer 7' or, with its epoch, 7:3, or a client; the evidence has none called {name!r}{near}{are}"
-        )
+        takes += " 'producer 7' or, with its epoch, 7:3, or a client"
+        raise WrongUsage(f"{takes}; the evidence has none called {name!r}{near}{are}")
     if len(found) > 1:
         clear = " or ".join(f"--timeline '{subject}'" for subject in found)
         raise WrongUsage(f"--timeline {name!r} is the name of {len(found)} things; give {clear}")

@@ -28,7 +28,7 @@ def headline(report: Report) -> str:
     if Gap.CLUSTERS in gaps:
         return f"{verdict}: this is evidence of several clusters"
     if Gap.EVERYTHING in gaps and not report.findings:
-        return f"{verdict}: nothing could be judged"
+        return f"{verdict}: {NOTHING}" if report.damage else NOTHING
     counts = [plural(len(report.findings), "finding")] if report.findings else []
     counts += [plural(len(report.damage), "damaged place")] if report.damage else []
     if report.verdict is Judgement.CONFORMS:
@@ -36,8 +36,13 @@ def headline(report: Report) -> str:
     return " with ".join([verdict, " and ".join(counts)]) if counts else verdict
 
 
+NOTHING = "nothing could be judged"
+
+
 def how_far(verdict: Judgement, gaps: Sequence[NotJudged]) -> str:
     """The verdict, and whether it is about everything that the evidence names."""
+    if any(gap.gap is Gap.EVERYTHING for gap in gaps):
+        return NOTHING
     is_in_full = verdict is not Judgement.CONFORMS or all(gap.accepted for gap in gaps)
     return verdict.value if is_in_full else f"{verdict.value} as far as it could be judged"
 
