@@ -6,7 +6,7 @@ import pytest
 
 from zombieproof.messages.error_advice import HINTS, MEANINGS, NOT_FOR_THE_NEXT_EITHER, next_step
 from zombieproof.model.vocabulary import Error
-from zombieproof.traces.evidence import Evidence
+from zombieproof.traces.evidence import Evidence, UnusedLines
 from zombieproof.traces.explaining.clients import clients_seen, seconds
 from zombieproof.traces.explaining.timeline.subject import SubjectKind, subjects_called
 from zombieproof.traces.explaining.timeline.timeline import timeline_of
@@ -198,11 +198,17 @@ def test_a_machine_of_another_client_is_not_held_against_the_table_of_the_java_c
     assert [finding.promise for finding in replay([tmp_path]).findings] == ["states_follow_the_table"]
 
 
+UNKNOWN = "unknown words of librdkafka"
+
+
 def test_a_file_is_read_only_if_a_line_of_it_was_understood(tmp_path: Path) -> None:
     reasons = {
         "words.log": (" transition from A to B\n", "nothing in it is evidence of transactions"),
         "agent.log": ('GET / "kafkajs/2.2"\n', "nothing in it is evidence of transactions"),
-        "new.log": (rdkafka(0, "Something new"), "line 1 is of librdkafka, in words that are not known here"),
+        "new.log": (
+            rdkafka(0, "Something new"),
+            "text of a log, and no line of it is understood (1 x unknown words of librdkafka)",
+        ),
     }
     for name, (text, _) in reasons.items():
         (tmp_path / name).write_text(text)
@@ -210,10 +216,8 @@ def test_a_file_is_read_only_if_a_line_of_it_was_understood(tmp_path: Path) -> N
     found = collect([tmp_path])
     assert [Path(file).name for file in found.files] == ["good.log"]
     told = {Path(each.file).name: each.reason for each in found.ignored}
-    assert told == {
-        **{name: reason for name, (_, reason) in reasons.items()},
-        "good.log": "line 2 is of librdkafka, in words that are not known here",
-    }
+    assert told == {name: reason for name, (_, reason) in reasons.items()}
+    assert [each.unused for each in found.lines] == [{UNKNOWN: UnusedLines(UNKNOWN, 1, 2)}]
 
 
 def test_a_file_of_which_no_line_was_understood_is_no_evidence_by_itself(tmp_path: Path) -> None:

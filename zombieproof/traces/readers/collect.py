@@ -52,7 +52,7 @@ from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_tab
 from zombieproof.traces.readers.folders import files_in, members_in
 from zombieproof.traces.readers.forms import Plain, plain_parts
 from zombieproof.traces.readers.lines import Reached
-from zombieproof.traces.readers.recognise import Kind, begins_with_text, by_content, by_name
+from zombieproof.traces.readers.recognise import NO_EVIDENCE_IN_IT, Kind, begins_with_text, by_content, by_name
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
@@ -118,7 +118,7 @@ def collect(
     for path in given:
         hopeless = path.is_dir() or path not in files or not collector.read_from
         if hopeless and not collector.has_met(path) and not any(place.file == str(path) for place in damage):
-            damage.append(Damage(str(path), 0, "nothing in it is evidence of transactions"))
+            damage.append(Damage(str(path), 0, NO_EVIDENCE_IN_IT))
     return collector.finish()
 
 
@@ -494,8 +494,8 @@ class _Collector:
         """Count a log of which no line says anything among the files that are not read."""
         self.evidence.files.remove(read.file)
         self.read_from.discard(Path(read.file).resolve())
-        why = "; ".join(f"{each.count:,} with {each.reason}" for each in read.unused.values())
-        reason = f"text of a log, and no line of it is understood{f' ({why})' if why else ''}"
+        why = "; ".join(f"{each.count:,} x {each.reason}" for each in read.unused.values())
+        reason = f"text of a log, and no line of it is understood ({why})" if why else NO_EVIDENCE_IN_IT
         self.evidence.ignored.append(Ignored(read.file, reason))
 
     def finish(self) -> Evidence:

@@ -23,6 +23,7 @@ WHY_ABANDONED = {
     "stray": "in a folder of a replica that the cluster no longer assigns to the broker",
 }
 
+NO_EVIDENCE_IN_IT = "nothing in it is evidence of transactions"
 BROKER_LOG_MARK = re.compile(
     rb" transition from |TransactionManager"
     rb"|\[(?:Transaction ?Coordinator |Transaction (?:State|Marker) |ProducerStateManager |ProducerId Manager )"
