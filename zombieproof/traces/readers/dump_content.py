@@ -37,6 +37,7 @@ NO_FILE = "after no line 'Dumping …' of a snapshot or index"
 OF_NO_LOG = "of a file that is no log of a partition"
 OF_INDEX = "an entry of an index, which repeats the log"
 UNKNOWN_TYPE = "a record of a type that the tool did not know"
+MIXED = "the lines of several dumps are mixed, so that none tells its partition; dump each into a file of its own"
 
 
 @dataclass(slots=True)
@@ -45,7 +46,8 @@ class DumpContent:
 
     `damage` is of the dump itself (cut or lost lines); damage of a segment that the tool reports is in its content.
     `read` counts lines of the tool; lines that a payload runs over are part of the first. `named` is the partition that
-    was taken from the name of the file.
+    was taken from the name of the file. `went_back_at` is the line where the position fell without a line ``Dumping``,
+    `has_jumps` tells that it rose by more than a batch.
     """
 
     read: LinesRead
@@ -55,6 +57,18 @@ class DumpContent:
     damage: list[Damage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     named: NamedPlace | None = None
+    went_back_at: int = 0
+    has_jumps: bool = False
+
+    def leave_out_mixed(self) -> None:
+        """Leave out all logs if the lines of several dumps are mixed.
+
+        One dump after the other goes back as well, but then each is whole.
+        """
+        if self.went_back_at and self.has_jumps:
+            self.damage.append(Damage(self.file, self.went_back_at, MIXED, Unit.LINE))
+            self.segments.clear()
+            self.notes.clear()
 
     @property
     def file(self) -> str:

@@ -10,13 +10,7 @@ from collections.abc import Callable
 
 from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import (
-    Damage,
-    LinesRead,
-    LoggedBatch,
-    LoggedRecord,
-    Unit,
-)
+from zombieproof.traces.evidence import Damage, LinesRead, LoggedBatch, LoggedRecord, Unit
 from zombieproof.traces.readers import dump_body, dump_lines
 from zombieproof.traces.readers.dump_body import STRUCTURE
 from zombieproof.traces.readers.dump_content import (
@@ -94,6 +88,7 @@ class _Reader:
                 used += 1
         self._out.read.used = used
         self._end_segment()
+        self._out.leave_out_mixed()
         return self._out
 
     def _cut(self, message: str) -> None:
@@ -153,6 +148,8 @@ class _Reader:
                 raise Undecodable("the lines of this batch are there twice")
             self._cut(f"byte {batch.position} follows byte {segment.last_position}: the line 'Dumping …' is missing")
             self._end_segment()
+            self._out.went_back_at = self._out.went_back_at or self._lines.number
+            self._out.has_jumps |= batch.position > 0
             segment = None
         if segment is None:
             segment = self._begin_segment("")
@@ -192,6 +189,7 @@ class _Reader:
         segment = self._open(batch)
         if segment.next_position not in (NONE, batch.position):
             self._cut(f"the batch at position {batch.position} follows byte {segment.next_position}: lines are missing")
+            self._out.has_jumps = True
         segment.next_position = batch.position + batch.size
         self._accept(segment, batch)
         return USED
