@@ -22,8 +22,6 @@ TOOLS = Path(__file__).parent / "tool_output"
 TEXTS = ("*/dump/*.txt", "*/server*.log", "*/client*.log", "*/client.jsonl")
 BINARIES = ("*/segments/**/*.log", "*/segments/**/*.snapshot", "*/segments/**/*.txnindex")
 LARGEST = 60_000
-SEVERAL = 200
-"""Bytes of the smallest binary files that a recording has; there are many equal ones."""
 
 CLIENTS: dict[str, tuple[Table, ...]] = {
     "java": (java.PRODUCER_TABLE, java.CONSUMER_TABLE, java.STREAMS_TABLE, java.CONNECT_TABLE),
@@ -71,13 +69,13 @@ class Sample:
 def _files(root: Path, kinds: Sequence[str], *, is_text: bool) -> Iterator[Sample]:
     for path in sorted(path for kind in kinds for path in root.glob(kind)):
         if path.is_file() and path.stat().st_size < LARGEST:
-            name = path.name if is_text else f"{path.parent.name}/{path.name}"
-            yield Sample(name, path.read_bytes(), path.relative_to(root).parts[0], is_text)
+            body, _, *folders = path.relative_to(root).parts
+            yield Sample(path.name if is_text else "/".join(folders), path.read_bytes(), body, is_text)
 
 
 @cache
 def samples() -> tuple[Sample, ...]:
-    """Every shipped sample that is small; each content once."""
+    """Every shipped sample that is small."""
     found = [*_files(OURS, TEXTS, is_text=True), *_files(OURS, BINARIES, is_text=False)]
     if SHARED.is_dir():
         found += [*_files(SHARED, TEXTS, is_text=True), *_files(SHARED, BINARIES, is_text=False)]
@@ -88,7 +86,7 @@ def samples() -> tuple[Sample, ...]:
     for library, tables in CLIENTS.items():
         lines = "\n".join(each.line for table in tables for each in table.statements if each.line)
         found.append(Sample("client.log", f"{lines}\n".encode(), f"statements of {library}"))
-    return tuple({(each.name, each.data): each for each in found if each.data}.values())
+    return tuple({each.key: each for each in found if each.data}.values())
 
 
 # ---------------------------------------------------------------- mutations
@@ -112,15 +110,17 @@ def _by_bytes(change: Callable[[random.Random, bytes], bytes]) -> Mutate:
     return lambda choose, sample: (change(choose, sample.data), [])
 
 
-def _cut(choose: random.Random, data: bytes) -> bytes:
-    start, end = choose.choice(((0, 1), (0, 1), (1, 0), (1, 1)))
-    first = choose.randrange(len(data)) if start else 0
-    return data[first : choose.randrange(first, len(data)) if end else len(data)]
+def _cut(choose: random.Random, sample: Sample) -> tuple[bytes, list[Sample]]:
+    """A part of a file. Bytes lose their end only: a segment without its beginning is one that a broker damaged."""
+    data = sample.data
+    at_start, at_end = choose.choice(((0, 1), (0, 1), (1, 0), (1, 1))) if sample.is_text else (0, 1)
+    first = choose.randrange(len(data)) if at_start else 0
+    return data[first : choose.randrange(first, len(data)) if at_end else len(data)], []
 
 
 def _cut_line(choose: random.Random, lines: list[bytes]) -> None:
     at = choose.randrange(len(lines))
-    lines[at] = lines[at][: choose.randrange(len(lines[at]) + 1)]
+    lines[at] = lines[at][: choose.randrange(1, len(lines[at]) + 1)] if lines[at] else b""
 
 
 def _delete(choose: random.Random, lines: list[bytes]) -> None:
@@ -219,7 +219,7 @@ def _interleaved(choose: random.Random, *contents: bytes) -> bytes:
 
 
 HARMLESS: dict[str, Mutate] = {
-    "cut": _by_bytes(_cut),
+    "cut": _cut,
     "cut lines": _by_line(_cut_line),
     "deleted lines": _by_line(_delete),
     "joined lines": _by_line(_join),

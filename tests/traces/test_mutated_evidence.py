@@ -25,7 +25,7 @@ from zombieproof.traces.verdict.report import Report
 UNSHOWN = "nothing shows that"
 KINDS = {**HARMLESS, **CHANGING}
 FEW, MANY = 25, 10_000 // len(KINDS) + 1
-SUBJECTS, BESIDE = 2, 0.4
+SUBJECTS, BESIDE = 2, 0.25
 """How many timelines are asked for, and how often the other files of a recording lie beside the mutated one."""
 
 Fault = tuple[object, ...]
@@ -55,7 +55,7 @@ def written(root: Path, files: dict[str, bytes]) -> Iterator[Path]:
     """A folder with these files, which is empty again afterwards."""
     for name, data in files.items():
         path = root / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     try:
         yield root
@@ -83,7 +83,8 @@ def complaint(kind: str, number: int, root: Path) -> str:
     sample = choose.choice(candidates(kind))
     data, mixed_in = KINDS[kind](choose, sample)
     beside = others_of(sample.body, is_text=sample.is_text) if sample.beside and choose.random() < BESIDE else ()
-    files = {each.name: each.data for each in beside if each not in mixed_in} | {sample.name: data}
+    beside = [each for each in beside if each not in (sample, *mixed_in)]
+    files = {each.name: each.data for each in beside} | {sample.name: data}
     subject = f"{kind} {number}: {', '.join(each.key for each in (sample, *mixed_in))}, {len(files)} files"
     try:
         with written(root, files):
@@ -92,7 +93,7 @@ def complaint(kind: str, number: int, root: Path) -> str:
         return f"{subject}: {traceback.format_exc()}"
     if kind in CHANGING:
         return ""
-    known = known_faults(root, sample, *mixed_in) | known_faults(root, *beside)
+    known = known_faults(root, sample, *mixed_in, *beside)
     unknown = faults(report) - known
     return f"{subject}: {sorted(map(str, unknown))} of {[each.message for each in report.findings]}" if unknown else ""
 
