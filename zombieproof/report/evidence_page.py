@@ -14,6 +14,7 @@ from zombieproof.report.evidence_samples import (
     FORMS,
     LAYOUTS,
     TOOLS,
+    FormExample,
     lines_of,
     objects_of,
     printed_by_brokers,
@@ -29,8 +30,7 @@ COMMAND = "python -m zombieproof.report.evidence_page"
 SYMPTOMS = (
     (
         "A `read_committed` consumer is stuck; its lag grows",
-        "output of `kafka-transactions.sh find-hanging` and `describe-producers`, or the partition's producer snapshot,"
-        " or a dump of the partition; with `__transaction_state`, also the owner",
+        "output of `kafka-transactions.sh find-hanging` and `describe-producers`, or the partition's snapshot or dump",
         "`zombieproof replay --open FILES`",
     ),
     (
@@ -96,20 +96,36 @@ TRANSACTIONS = "kafka-transactions.sh --bootstrap-server HOST:PORT"
 OLD_OFFSETS = r"kafka.coordinator.group.GroupMetadataManager\$OffsetsMessageFormatter"
 OLD_STATE = r"kafka.coordinator.transaction.TransactionLog\$TransactionLogMessageFormatter"
 
-DIRECTORY = """\
-00000000000000000000.log         Kind.SEGMENT: the records, with their batches
-00000000000000000010.snapshot    Kind.SNAPSHOT: producers at that offset, and their open transactions
-00000000000000000000.txnindex    Kind.TRANSACTION_INDEX: aborted transactions of the segment
-leader-epoch-checkpoint          Kind.LEADER_EPOCHS: where each leader's term begins
-partition.metadata               Kind.TOPIC_IDENTITY: the topic's id
-cleaner-offset-checkpoint        Kind.CLEANER_CHECKPOINT: how far logs were compacted
-log-start-offset-checkpoint      Kind.LOG_START_CHECKPOINT: records that were deleted on request
-recovery-point-offset-checkpoint Kind.RECOVERY_CHECKPOINT: how far logs were synced
-meta.properties                  Kind.DISK_IDENTITY: the cluster and the node
-__cluster_metadata-0/*.log       Kind.CLUSTER_METADATA: when topics were created and deleted
-cluster.json                     Kind.CLUSTER_FILE: the same of `zombieproof serve`"""
+IN_DIRECTORY = {
+    "00000000000000000000.log": Kind.SEGMENT,
+    "00000000000000000010.snapshot": Kind.SNAPSHOT,
+    "00000000000000000000.txnindex": Kind.TRANSACTION_INDEX,
+    "leader-epoch-checkpoint": Kind.LEADER_EPOCHS,
+    "partition.metadata": Kind.TOPIC_IDENTITY,
+    "cleaner-offset-checkpoint": Kind.CLEANER_CHECKPOINT,
+    "log-start-offset-checkpoint": Kind.LOG_START_CHECKPOINT,
+    "recovery-point-offset-checkpoint": Kind.RECOVERY_CHECKPOINT,
+    "meta.properties": Kind.DISK_IDENTITY,
+    "__cluster_metadata-0/*.log": Kind.CLUSTER_METADATA,
+    "cluster.json": Kind.CLUSTER_FILE,
+}
+MEANINGS = {
+    Kind.SEGMENT: "records, with their batches",
+    Kind.SNAPSHOT: "producers at that offset, and their open transactions",
+    Kind.TRANSACTION_INDEX: "aborted transactions of the segment",
+    Kind.LEADER_EPOCHS: "the first offset of each leader epoch",
+    Kind.TOPIC_IDENTITY: "the topic's id",
+    Kind.CLEANER_CHECKPOINT: "how far logs were compacted",
+    Kind.LOG_START_CHECKPOINT: "where logs begin after records were deleted on request",
+    Kind.RECOVERY_CHECKPOINT: "how far logs were synced",
+    Kind.DISK_IDENTITY: "the cluster and the node",
+    Kind.CLUSTER_METADATA: "when topics were created and deleted",
+    Kind.CLUSTER_FILE: "the same, of `zombieproof serve`",
+}
 
-_FILES = tuple(kind for kind in Kind if f"Kind.{kind.name}:" in DIRECTORY)
+
+def _directory() -> str:
+    return "\n".join(f"{name:<34}{MEANINGS[kind].replace('`', '')}" for name, kind in IN_DIRECTORY.items())
 
 
 def sections() -> tuple[Section, ...]:
@@ -117,9 +133,9 @@ def sections() -> tuple[Section, ...]:
     return (
         Section(
             "Data directories and segments",
-            _FILES,
+            tuple(MEANINGS),
             "tar czf broker-1.tar.gz /var/lib/kafka/data",
-            DIRECTORY.replace("Kind.", "").replace("`", ""),
+            _directory(),
             "Everything that a broker knows. A single partition folder or segment works too, and so does what"
             " `zombieproof pack` wrote.",
             "What applications asked for and were told: add their logs or a history.",
@@ -131,8 +147,8 @@ def sections() -> tuple[Section, ...]:
             lines_of(f"{DUMPS}/t-0.txt", 4),
             "Batches, records, markers and the last stable offset. If the first line (`Dumping …`) is missing, the"
             " partition is taken from a file name such as `orders-0.txt`.",
-            "Without `--print-data-log`, or with the default of old releases, whether a marker commits or aborts."
-            " A dump does not show its own end: lines after the last one may be missing.",
+            "Without `--print-data-log`, whether a marker commits or aborts. A dump does not show its own end:"
+            " lines after the last one may be missing. If lines of several dumps are mixed, none of them is judged.",
         ),
         Section(
             "Dumps of the coordinators' topics",
@@ -180,7 +196,8 @@ def sections() -> tuple[Section, ...]:
             f"{TRANSACTIONS} describe-producers --topic orders --partition 0\n"
             f"{TRANSACTIONS} list\n{TRANSACTIONS} describe --transactional-id orders-1",
             "\n\n".join(
-                lines_of(f"{TOOLS}/4.3.1/{name}.txt", 2) for name in ("hanging", "producers-orders-0", "list", "describe")
+                lines_of(f"{TOOLS}/4.3.1/{name}.txt", 2)
+                for name in ("hanging", "producers-orders-0", "list", "describe")
             ),
             "Hanging and open transactions, their producers and first offsets; the report fills in the command that"
             " aborts one. `describe-producers` prints no partition: keep the command line above the table, or name the"
@@ -253,8 +270,8 @@ def _head() -> str:
 # What can I paste?
 
 `zombieproof replay` reads what you have: files, folders, archives (`.tar`, `.zip`) and compressed files (`.gz`, `.xz`,
-`.bz2`), or standard input (`-`). Give everything of one cluster in one call. File names do not matter, and neither do
-prefixes, quoting or encoding. The report names what was read, as what, and each line that was not used.
+`.bz2`), or standard input (`-`). Give everything of one cluster in one call. Prefixes, quoting and encoding do not
+matter. Keep the names of Kafka's own files and folders. The report names what was read, as what, and what was not used.
 
 {table(("symptom", "what to collect", "command"), SYMPTOMS)}
 Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged or not enough evidence; then the report says what to fetch.
@@ -289,7 +306,7 @@ def form_names() -> Iterator[str]:
 
 
 def _forms() -> str:
-    rows = [(name, _code(FORMS[name].shown)) for name in form_names()]
+    rows = [(name, _example(FORMS[name])) for name in form_names()]
     line = printed_by_brokers().split("\n")[0]
     wrapped = f"> {FORMS['prefixes of docker compose'].around(line)}"
     return f"""
@@ -306,12 +323,12 @@ Text in UTF-8, also with a byte order mark, and UTF-16 is read. For example, a q
 """
 
 
-def _code(text: str) -> str:
-    """Text as inline code in a cell of a table, unless it is a sentence with code in it."""
-    escaped = text.replace("|", "\\|")
-    if "`" not in text:
-        return f"`{escaped}`"
-    return escaped if text.count("`") > 2 else f"`` {escaped} ``"
+def _example(form: FormExample) -> str:
+    """A form in a cell of a table: as inline code, unless words describe it."""
+    escaped = form.shown.replace("|", "\\|")
+    if form.template:
+        return escaped
+    return f"`` {escaped} ``" if "`" in escaped else f"`{escaped}`"
 
 
 def _layouts() -> str:

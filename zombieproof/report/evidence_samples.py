@@ -32,10 +32,8 @@ def objects_of(path: str, count: int) -> str:
 
 def printed_by_brokers() -> str:
     """A line of a coordinator and one of a partition."""
-    chosen = (("timed_out", COORDINATORS), ("epoch_fenced", PARTITIONS))
-    return "\n".join(
-        next(row.printed for row in table if row.name == name and row.printed) for name, table in chosen
-    )
+    chosen = (("timed_out", COORDINATORS), ("append_failed", PARTITIONS))
+    return "\n".join(next(row.printed for row in table if row.name == name and row.printed) for name, table in chosen)
 
 
 def printed_by_clients() -> dict[Library, str]:
@@ -77,9 +75,9 @@ FORMS = {
     "prefixes of kail": FormExample("shop/kafka-0[kafka]: LINE"),
     "lines of grep": FormExample("server.log:118:LINE"),
     "quoted lines (>)": FormExample("> LINE"),
-    "ANSI colours": FormExample("ESC[32mLINEESC[0m"),
+    "ANSI colours": FormExample("`ESC[32mLINEESC[0m`, where ESC is the escape character", "ESC[32mLINEESC[0m"),
     "HTML entities": FormExample('`&lt;`, `&quot;` and others for `<`, `"`', "LINE"),
-    "blanks of a web page": FormExample("non-breaking or zero-width blanks in LINE", "\u00a0\u00a0LINE"),
+    "blanks of a web page": FormExample("non-breaking or zero-width blanks in `LINE`", "\u00a0\u00a0LINE"),
     "list items": FormExample("- LINE"),
     "inline code": FormExample("`LINE`"),
     "fences of code": FormExample("{code}LINE"),
@@ -88,10 +86,10 @@ FORMS = {
     "quotation marks": FormExample('"LINE",'),
     "lines of journalctl -o export": FormExample("MESSAGE=LINE"),
     "remarks behind the line": FormExample("LINE   <-- this one"),
-    "a shell's prompt": FormExample("$ tail -3 server.log, with LINE below it", "$ tail -3 server.log\nLINE"),
-    "Windows line ends": FormExample("LINE, then CR LF", "LINECR"),
+    "a shell's prompt": FormExample("`$ tail -3 server.log`, with `LINE` below it", "$ tail -3 server.log\nLINE"),
+    "Windows line ends": FormExample("`LINE` and CR LF", "LINECR"),
     "lines as JSON of a container or of journald": FormExample('{"log":"LINE\\n","stream":"stdout"}'),
-    "indentation": FormExample("four blanks and LINE", "    LINE"),
+    "indentation": FormExample("four blanks and `LINE`", "    LINE"),
     "line numbers": FormExample("118: LINE"),
     "a prefix before each line": FormExample("broker one => LINE"),
 }

@@ -13,6 +13,7 @@ from zombieproof.traces.evidence import (
     ProducerSnapshotEntry,
     TransactionStateRecord,
     Unit,
+    UnusedLines,
 )
 from zombieproof.traces.readers import internal_text
 from zombieproof.traces.readers.dump_body import NOT_DECODED, OTHER_DECODER
@@ -38,6 +39,7 @@ NO_FILE = "after no line 'Dumping …' of a snapshot or index"
 OF_NO_LOG = "of a file that is no log of a partition"
 OF_INDEX = "an entry of an index, which repeats the log"
 UNKNOWN_TYPE = "a record of a type that the tool did not know"
+OF_MIXED = "of dumps whose lines are mixed"
 MIXED = "the lines of several dumps are mixed, so that none tells its partition; dump each into a file of its own"
 
 
@@ -47,9 +49,11 @@ class DumpContent:
 
     `damage` is of the dump itself (cut or lost lines); damage of a segment that the tool reports is in its content.
     `read` counts lines of the tool; lines that a payload runs over are part of the first. `named` is the partition that
-    was taken from the name of the file. `went_back_at` is the line where another log began without a line ``Dumping``,
-    `has_jumps` tells that a log lacks lines. `earlier_at` is the line of a record from before its batch: of another log,
-    unless some lines are there twice (`has_repeats`).
+    was taken from the name of the file.
+
+    `went_back_at` is the line where another log began without a line ``Dumping``; `has_jumps` tells that a log lacks
+    lines. `earlier_at` is the line of a record from before its batch, which is of another log unless some lines are
+    there twice (`has_repeats`).
     """
 
     read: LinesRead
@@ -77,6 +81,8 @@ class DumpContent:
         mixed_at = self.went_back_at if self.has_jumps else 0 if self.has_repeats else self.earlier_at
         if mixed_at:
             self.damage.append(Damage(self.file, mixed_at, MIXED, Unit.LINE))
+            self.read.unused[OF_MIXED] = UnusedLines(OF_MIXED, self.read.used, mixed_at)
+            self.read.used = 0
             self.segments.clear()
             self.notes.clear()
 
