@@ -44,7 +44,7 @@ SYMPTOMS = (
         "`zombieproof replay FILES --timeline TRANSACTIONAL_ID`",
     ),
     (
-        "You need to know which instance did it",
+        "You need to know which instance caused it",
         "the logs of all instances, in one folder",
         "`zombieproof replay FOLDER --timeline CLIENT_ID`",
     ),
@@ -59,8 +59,8 @@ SYMPTOMS = (
         "`zombieproof replay FILES --timeline GROUP`",
     ),
     (
-        "Readers saw what was aborted, or did not see what was committed",
-        "a [history](histories.md) of what clients asked for, were told and read",
+        "Consumers read aborted records, or miss committed ones",
+        "a [history](histories.md) of the requests, results and reads of clients",
         "`zombieproof history FILES`",
     ),
     (
@@ -84,7 +84,7 @@ class Section(NamedTuple):
     kinds: tuple[Kind, ...]
     commands: str
     sample: str
-    tells: str
+    shows: str
     hides: str
     tables: tuple[tool_columns.Table, ...] = ()
 
@@ -136,9 +136,9 @@ def sections() -> tuple[Section, ...]:
             tuple(MEANINGS),
             "tar czf broker-1.tar.gz /var/lib/kafka/data",
             _directory(),
-            "Everything that a broker knows. A single partition folder or segment works too, and so does what"
+            "Everything that a broker stores. A single partition folder or segment works too, and so does what"
             " `zombieproof pack` wrote.",
-            "What applications asked for and were told: add their logs or a history.",
+            "The requests and results of applications: add their logs or a history.",
         ),
         Section(
             "Dumps of a partition",
@@ -147,8 +147,9 @@ def sections() -> tuple[Section, ...]:
             lines_of(f"{DUMPS}/t-0.txt", 4),
             "Batches, records, markers and the last stable offset. If the first line (`Dumping …`) is missing, the"
             " partition is taken from a file name such as `orders-0.txt`.",
-            "Without `--print-data-log`, whether a marker commits or aborts. A dump does not show its own end:"
-            " lines after the last one may be missing. If lines of several dumps are mixed, none of them is judged.",
+            "Its own end:"
+            " lines after the last one may be missing. Without `--print-data-log`, whether a marker commits or aborts."
+            " If lines of several dumps are mixed, none of them is judged.",
         ),
         Section(
             "Dumps of the coordinators' topics",
@@ -157,7 +158,7 @@ def sections() -> tuple[Section, ...]:
             f"{DUMP} --offsets-decoder --files __consumer_offsets-3/{LOG}",
             lines_of(f"{DUMPS}/__transaction_state-1.txt", 4),
             "Each state of each transactional id with its epoch, timeout and partitions; each committed offset.",
-            "Without the decoder, nothing. Without the data partitions, whether the markers were written.",
+            "Whether the markers were written: add the data partitions. Without the decoder option, it shows nothing.",
         ),
         Section(
             "Dumps of producer snapshots and transaction indexes",
@@ -165,7 +166,7 @@ def sections() -> tuple[Section, ...]:
             "kafka-dump-log.sh --files orders-0/00000000000000000007.snapshot",
             lines_of(f"{TOOLS}/4.3.1/snapshot.txt", 2),
             "The open transactions of a partition at that offset, with their first offsets.",
-            "What happened after the snapshot. A producer id is not yet a transactional id: add `__transaction_state`.",
+            "Later events. A producer id is not yet a transactional id: add `__transaction_state`.",
         ),
         Section(
             "Console consumer of `__transaction_state`",
@@ -176,7 +177,7 @@ def sections() -> tuple[Section, ...]:
             f"{lines_of(f'{TOOLS}/3.0.2/console-transactions.txt', 1)}\n"
             f"{objects_of(f'{TOOLS}/4.3.1/console-transactions.txt', 1)}",
             "The latest state of each transactional id, and earlier ones that were not compacted.",
-            "Offsets and partitions of the records: lost records cannot be noticed.",
+            "Offsets and partitions of the records, so lost records go unnoticed.",
         ),
         Section(
             "Console consumer of `__consumer_offsets`",
@@ -202,7 +203,7 @@ def sections() -> tuple[Section, ...]:
             "Hanging and open transactions, their producers and first offsets; the report fills in the command that"
             " aborts one. `describe-producers` prints no partition: keep the command line above the table, or name the"
             " file after the partition.",
-            "The past. A table is what one broker said at one moment.",
+            "The past. A table is the answer of one broker at one moment.",
             (tool_columns.FIND_HANGING, tool_columns.DESCRIBE_PRODUCERS, tool_columns.LIST, tool_columns.DESCRIBE),
         ),
         Section(
@@ -241,16 +242,17 @@ def sections() -> tuple[Section, ...]:
             (Kind.TEXT_LOG,),
             "kubectl logs deploy/shop --all-containers --prefix | zombieproof replay -",
             "\n".join(printed_by_clients().values()),
-            f"Which instance initialised which id, what was fenced, what timed out and why: of {_libraries()}.",
-            "What the broker did with a request that got no answer.",
+            "Which instance initialised which id, and each fencing, timeout and failure with its reason."
+            f" Clients: {_libraries()}.",
+            "The effect of a request that got no response.",
         ),
         Section(
             "Calls of applications",
             (Kind.CALLS,),
             "an object per line, `{t, client, action, args, result}`, written around a producer",
             lines_of("tests/recordings/01-commit/client.jsonl", 4),
-            "What the application was told; a commit that was confirmed and is not in the log is a violation.",
-            "What other applications did. Give it with the partitions that it wrote.",
+            "Confirmed sends, commits and aborts. A confirmed commit that is not in the log is a violation.",
+            "Other applications. Add the partitions that were written.",
         ),
     )
 
@@ -271,7 +273,8 @@ def _head() -> str:
 
 `zombieproof replay` reads what you have: files, folders, archives (`.tar`, `.zip`) and compressed files (`.gz`, `.xz`,
 `.bz2`), or standard input (`-`). Give everything of one cluster in one call. Prefixes, quoting and encoding do not
-matter. Keep the names of Kafka's own files and folders. The report names what was read, as what, and what was not used.
+matter. Keep the names of Kafka's own files and folders. The report lists the formats that were read, and the lines
+that were not used.
 
 {table(("symptom", "what to collect", "command"), SYMPTOMS)}
 Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged or not enough evidence; then the report says what to fetch.
@@ -294,8 +297,8 @@ Sample:
 {section.sample}
 ```
 {read}
-- It tells: {section.tells}
-- It cannot tell alone: {section.hides}
+- Shows: {section.shows}
+- Does not show: {section.hides}
 """
 
 
