@@ -22,6 +22,7 @@ GENERATED = {
     "diagrams/*.dot": "zombieproof diagrams",
     "diagrams/*.svg": "zombieproof diagrams",
     "diagrams/*.mmd": "zombieproof diagrams",
+    "docs/evidence.md": "python -m zombieproof.report.evidence_page",
     "docs/log-statements.md": "python -m zombieproof.report.statements_page",
     "docs/machines.md": "zombieproof diagrams",
     "docs/audit.md": "python benchmarks/audit.py --write docs",

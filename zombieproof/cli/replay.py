@@ -27,7 +27,8 @@ Any mixture of files and folders is one body of evidence: segments and whole log
 kafka-dump-log, __transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs,
 also as .gz, .xz and .bz2, and in .zip and .tar archives, which are searched like folders. `-` is standard
 input. Text may be quoted, indented or numbered, have any encoding and line ends, and carry the prefixes of
-docker, kubectl, syslog or journald: "read as" in the report names what was removed.
+docker, kubectl, syslog or journald: "read as" in the report names what was removed. docs/evidence.md says what to
+collect for which symptom.
 
 Each finding says which records it is about, when it was, what to do and why it
 can have happened. A file that `zombieproof check -o` wrote is run again step by step, interpreted; the trace of a

@@ -39,7 +39,8 @@ def _head() -> str:
 `zombieproof replay server.log` understands the lines below, whatever their level: in a timeline (`--timeline` with a
 transactional id, a partition, a producer id or a group) each is a sentence, and findings name the line that gives the
 reason. A line is known by the class that prints it (its logger, or the words before the message) and by its words.
-Other lines of these classes are counted in the report, with the reason.
+Other lines of these classes are counted in the report, with the reason. [What can I paste?](evidence.md) lists all
+other evidence.
 
 There are {len({row.name for row in STATEMENTS})} statements from Kafka 0.11 to 4.4 in {len(STATEMENTS)} forms of words,
 and {printed} real lines, printed by brokers {", ".join(releases[:-1])} and {releases[-1]}.

@@ -13,6 +13,7 @@ from zombieproof.traces.evidence import (
     ProducerSnapshotEntry,
     TransactionStateRecord,
     Unit,
+    UnusedLines,
 )
 from zombieproof.traces.readers import internal_text
 from zombieproof.traces.readers.dump_body import NOT_DECODED, OTHER_DECODER
@@ -20,6 +21,7 @@ from zombieproof.traces.readers.dump_lines import RecordLine
 from zombieproof.traces.readers.dump_name import NamedPlace
 from zombieproof.traces.readers.offsets_log import commit_record
 from zombieproof.traces.readers.segment_content import SegmentContent
+from zombieproof.traces.readers.segments import Keep
 
 WITHOUT_RECORDS = "was dumped without its records"
 """A note about the dump of an internal topic, which tells nothing then."""
@@ -37,6 +39,8 @@ NO_FILE = "after no line 'Dumping …' of a snapshot or index"
 OF_NO_LOG = "of a file that is no log of a partition"
 OF_INDEX = "an entry of an index, which repeats the log"
 UNKNOWN_TYPE = "a record of a type that the tool did not know"
+OF_MIXED = "of dumps whose lines are mixed"
+MIXED = "the lines of several dumps are mixed, so that none tells its partition; dump each into a file of its own"
 
 
 @dataclass(slots=True)
@@ -46,6 +50,10 @@ class DumpContent:
     `damage` is of the dump itself (cut or lost lines); damage of a segment that the tool reports is in its content.
     `read` counts lines of the tool; lines that a payload runs over are part of the first. `named` is the partition that
     was taken from the name of the file.
+
+    `went_back_at` is the line where another log began without a line ``Dumping``; `has_jumps` tells that a log lacks
+    lines. `earlier_at` is the line of a record from before its batch, which is of another log unless some lines are
+    there twice (`has_repeats`).
     """
 
     read: LinesRead
@@ -55,6 +63,28 @@ class DumpContent:
     damage: list[Damage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     named: NamedPlace | None = None
+    went_back_at: int = 0
+    has_jumps: bool = False
+    earlier_at: int = 0
+    has_repeats: bool = False
+
+    def goes_back(self, line: int, *, is_part: bool = False) -> None:
+        """Another log begins without its line ``Dumping``, or a part of one."""
+        self.went_back_at = self.went_back_at or line
+        self.has_jumps |= is_part
+
+    def leave_out_mixed(self) -> None:
+        """Leave out all logs if the lines of several dumps are mixed.
+
+        One dump after the other goes back as well, but then each is whole.
+        """
+        mixed_at = self.went_back_at if self.has_jumps else 0 if self.has_repeats else self.earlier_at
+        if mixed_at:
+            self.damage.append(Damage(self.file, mixed_at, MIXED, Unit.LINE))
+            self.read.unused[OF_MIXED] = UnusedLines(OF_MIXED, self.read.used, mixed_at)
+            self.read.used = 0
+            self.segments.clear()
+            self.notes.clear()
 
     @property
     def file(self) -> str:
@@ -69,7 +99,7 @@ class DumpedSegment:
     `is_short`: a line of its records was cut, and that is said already. `is_begun`: its log start was printed.
     `last_position` is that of its newest batch, `last_offset` that of the record shown last. A number at the end of a
     line may be cut, so the newest ones are kept: `epochs` of coordinators by producer id, `last_records` of
-    transactional ids.
+    transactional ids. `unshown` is the first batch without records, and its line, while no record was shown.
     """
 
     content: SegmentContent
@@ -85,8 +115,36 @@ class DumpedSegment:
     shows_payloads: bool = False
     is_old: bool = False
     note: str = ""
+    unshown: tuple[LoggedBatch, int] | None = None
     epochs: dict[int, int] = field(default_factory=dict)
     last_records: dict[str, tuple[TransactionStateRecord, int]] = field(default_factory=dict)
+
+    def end_batch(self, keep: Keep) -> list[Damage]:
+        """End the batch whose records were read: a dump that shows records shows all of a batch.
+
+        Whether it shows records, only the first of them tells, which may not be that of the first batch.
+        """
+        if self.batch is None:
+            return []
+        batch, self.batch = self.batch, None
+        found = []
+        if self.is_old and batch.is_dense and not batch.is_control and keep is Keep.NEEDED:
+            batch.records = None
+        if self.shows_records and self.unshown is not None:
+            found.append(self._unshown(*self.unshown, 0))
+            self.content.broken_at.add(batch.base_offset)
+            self.unshown = None
+        if batch.is_valid and self.shown < batch.count and not self.is_short:
+            if self.shows_records:
+                self.content.torn_tail = True
+                found.append(self._unshown(batch, self.batch_line, self.shown))
+            elif self.unshown is None:
+                self.unshown = batch, self.batch_line
+        return found
+
+    def _unshown(self, batch: LoggedBatch, line: int, shown: int) -> Damage:
+        message = f"{shown} of the {batch.count} records at offset {batch.base_offset} are shown"
+        return Damage(self.content.file, line, message, Unit.LINE)
 
     def take_decoded(self, batch: LoggedBatch, record: RecordLine, body: str, line: int) -> list[Damage]:
         """Take a record of an internal topic that the tool has decoded; of groups only what they commit is kept.

@@ -10,13 +10,7 @@ from collections.abc import Callable
 
 from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import (
-    Damage,
-    LinesRead,
-    LoggedBatch,
-    LoggedRecord,
-    Unit,
-)
+from zombieproof.traces.evidence import Damage, LinesRead, LoggedBatch, LoggedRecord, Unit
 from zombieproof.traces.readers import dump_body, dump_lines
 from zombieproof.traces.readers.dump_body import STRUCTURE
 from zombieproof.traces.readers.dump_content import (
@@ -94,6 +88,7 @@ class _Reader:
                 used += 1
         self._out.read.used = used
         self._end_segment()
+        self._out.leave_out_mixed()
         return self._out
 
     def _cut(self, message: str) -> None:
@@ -125,7 +120,8 @@ class _Reader:
             self._out.indexes.append((path, []))
         elif self._is_last_and_open() or not path.endswith(NO_LOGS):
             self._other = None
-            self._begin_segment("", place_of(path))
+            # Of a path that is cut, a folder is that of the partition only if the name of a segment follows.
+            self._begin_segment("", place_of(path if plain_name(path).startswith("00") else ""))
             raise Undecodable("the line is cut, or is of no file of a partition")
         return USED
 
@@ -150,8 +146,10 @@ class _Reader:
         segment = self._segment
         if segment is not None and batch is not None and batch.position + repeats <= segment.last_position:
             if segment.has_shown(batch):
+                self._out.has_repeats = True
                 raise Undecodable("the lines of this batch are there twice")
             self._cut(f"byte {batch.position} follows byte {segment.last_position}: the line 'Dumping …' is missing")
+            self._out.goes_back(self._lines.number, is_part=batch.position > 0)
             self._end_segment()
             segment = None
         if segment is None:
@@ -173,6 +171,7 @@ class _Reader:
             return OF_INDEX
         if self._segment is not None and (self._segment.is_begun or self._segment.content.batches):
             self._cut("the line 'Dumping …' is missing")
+            self._out.goes_back(self._lines.number)
             self._end_segment()
         segment = self._segment or self._begin_segment("")
         segment.next_position = max(segment.next_position, 0)
@@ -192,6 +191,7 @@ class _Reader:
         segment = self._open(batch)
         if segment.next_position not in (NONE, batch.position):
             self._cut(f"the batch at position {batch.position} follows byte {segment.next_position}: lines are missing")
+            self._out.has_jumps = True
         segment.next_position = batch.position + batch.size
         self._accept(segment, batch)
         return USED
@@ -216,6 +216,8 @@ class _Reader:
             return BATCH_CUT
         if segment.batch is None or not segment.batch.base_offset <= record.offset <= segment.batch.last_offset:
             segment.shows_records = True
+            if segment.batch is not None and record.offset < segment.batch.base_offset:
+                self._out.earlier_at = self._out.earlier_at or self._lines.number
             self._end_batch()
             raise Undecodable(f"the record at offset {record.offset} is in no batch: the line of its batch is missing")
         if record.offset == segment.last_offset:
@@ -318,17 +320,8 @@ class _Reader:
     # ---------------------------------------------------------------- ends
 
     def _end_batch(self) -> None:
-        """A dump that shows records shows all of a batch."""
-        segment = self._segment
-        if segment is None or segment.batch is None:
-            return
-        batch, segment.batch = segment.batch, None
-        if segment.is_old and batch.is_dense and not batch.is_control and self._keep is Keep.NEEDED:
-            batch.records = None
-        if segment.shows_records and batch.is_valid and segment.shown < batch.count and not segment.is_short:
-            segment.content.torn_tail = True
-            message = f"{segment.shown} of the {batch.count} records at offset {batch.base_offset} are shown"
-            self._out.damage.append(Damage(self._out.file, segment.batch_line, message, Unit.LINE))
+        if self._segment is not None:
+            self._out.damage += self._segment.end_batch(self._keep)
 
     def _end_segment(self) -> None:
         self._end_batch()
@@ -344,6 +337,7 @@ class _Reader:
         elif not (is_shown or segment.is_short):
             message = f"nothing of {content.segment} is shown, not even its log start: lines are missing"
             content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
+            self._out.has_jumps = True
         if content.place.topic in dump_body.DECODERS and content.batches and not segment.shows_records:
             segment.note = segment.note or WITHOUT_RECORDS
         if segment.note:

@@ -71,6 +71,9 @@ _PATTERNS = (
         re.compile(rf"{THREAD}{LEVEL} +(?P<message>.*) +\({CLASS}\)\s*", re.ASCII),
     ),
 )
+LAYOUTS = (*(f"log layout, {name}" for name, _ in _PATTERNS), "log layout of Spark", "log layout, JSON")
+"""Every name that `layout_of` gives."""
+
 _SPARK = re.compile(rf"{LEVEL} +{LOGGER}: (?P<message>.*)", re.ASCII)
 _BARE = re.compile(rf"{LEVEL} +\S", re.ASCII)
 _LEVELS = {"WARNING": "WARN", "SEVERE": "ERROR"}

@@ -23,8 +23,10 @@ def judge_aborted_index(folded: Folded, watch: Watch) -> list[Found]:
 
     The index of a broker that was killed may end early, so nothing is missed after its last entry. The cleaner takes
     data and markers of compacted topics. Markers below the start offset concern no consumer, though the segment
-    may still hold them and the index their entries.
+    may still hold them and the index their entries. A file with damage may hold entries that were not read.
     """
+    damaged = {place.file for place in folded.evidence.damage}
+    torn = {(entry.topic, entry.partition) for entry in folded.evidence.aborted_transactions if entry.file in damaged}
     indexes: dict[TopicPartition, set[AbortedSpan]] = {}
     for entry in folded.evidence.aborted_transactions:
         span = AbortedSpan(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset)
@@ -39,7 +41,8 @@ def judge_aborted_index(folded: Folded, watch: Watch) -> list[Found]:
         if visibility.log.compacted or lost:
             continue
         lacks, invents = _compare(entries, visibility)
-        found += [Found(_misindexed(place, span, invents=False)) for span in sorted(lacks)]
+        if place not in torn:
+            found += [Found(_misindexed(place, span, invents=False)) for span in sorted(lacks)]
         found += [Found(_misindexed(place, span, invents=True)) for span in sorted(invents)]
     return found
 

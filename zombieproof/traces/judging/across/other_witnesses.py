@@ -17,6 +17,7 @@ from zombieproof.traces.evidence import (
 )
 from zombieproof.traces.judging.folded import Folded
 from zombieproof.traces.judging.found import Found
+from zombieproof.traces.readers.files import UNKNOWN_PARTITION
 from zombieproof.traces.verdict.circumstances import Circumstances, Harm, Shape
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import named
@@ -27,10 +28,13 @@ def judge_replicas(folded: Folded, watch: Watch) -> list[Found]:
     """Copies of a partition must agree wherever they hold a batch of the same offset and leader epoch.
 
     A leader epoch has one leader, which gives each offset once. What a copy holds of another leader epoch may be a tail
-    that was never replicated, and compaction goes its own way on each broker.
+    that was never replicated, and compaction goes its own way on each broker. Logs whose partition is unknown are not
+    known to be copies.
     """
     found = []
     for place, log in folded.evidence.partition_logs().items():
+        if log.partition == UNKNOWN_PARTITION:
+            continue
         for other in folded.evidence.replicas(*place)[1:]:
             if log.compacted or other.compacted or log.is_guessed or other.is_guessed:
                 continue

@@ -93,7 +93,8 @@ def _one_node_twice(evidence: Evidence) -> str:
     nodes = {disk.folder: disk.node_id for disk in evidence.disks if disk.node_id is not None}
     for one, other in combinations(evidence.logs, 2):
         here, there = node_folder(one), node_folder(other)
-        if one.topic_partition != other.topic_partition or here == there or one.compacted or other.compacted:
+        are_copies = one.partition >= 0 and one.topic_partition == other.topic_partition
+        if not are_copies or here == there or one.compacted or other.compacted:
             continue
         if nodes.get(here) is not None and nodes.get(here) == nodes.get(there) and any(_differences(one, other)):
             return f"node {nodes[here]} has {named(one.topic_partition)} in {here} and another one in {there}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.traces.evidence import ClientCall, ClientOutcome, Evidence
+from zombieproof.traces.evidence import ClientCall, ClientOutcome, Evidence, Unit
 
 ENDS = {"commit": "commit", "abort": "abort"}
 SUCCESS = ("ok", "committed", "aborted")
@@ -58,7 +58,15 @@ class ApplicationTransaction:
 def read_applications(evidence: Evidence) -> list[ApplicationTransaction]:
     """All application transactions that wrote something, in the order of their begin."""
     reader = _Reader()
+    unread: dict[str, list[int]] = {}
+    for place in evidence.damage:
+        if place.unit is Unit.LINE:
+            unread.setdefault(place.file, []).append(place.position)
     for call in evidence.client_calls:
+        lines = unread.get(call.file, [])
+        if any(line < call.line for line in lines):
+            unread[call.file] = [line for line in lines if line > call.line]
+            reader.interrupt()
         reader.take(call)
     found = reader.transactions + _summarised(evidence)
     return [txn for txn in found if txn.records or txn.offsets]
@@ -122,6 +130,10 @@ class _Reader:
                 txn.told_ms.update(dict.fromkeys(records, call.timestamp_ms))
         elif call.action == "offsets" and call.error is None and call.result in SUCCESS:
             self._open(key).offsets += _offsets(call.args)
+
+    def interrupt(self) -> None:
+        """A call that cannot be read may have ended any transaction, and begun the next: what is open stays unknown."""
+        self.current = {key: txn for key, txn in self.current.items() if key[1] is None}
 
     def _open(self, key: tuple[str, str | None]) -> ApplicationTransaction:
         found = self.current.get(key)

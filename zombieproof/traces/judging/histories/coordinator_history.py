@@ -14,6 +14,7 @@ from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Evidence, PartitionLog, TransactionLogValue, TransactionStateRecord
 from zombieproof.traces.judging.histories.coordinator_step import Broken, Coordinator
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction, Transactions
+from zombieproof.traces.readers.files import UNKNOWN_PARTITION
 from zombieproof.traces.verdict.circumstances import Circumstances, Shape
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import named
@@ -79,10 +80,31 @@ def read_histories(evidence: Evidence, rules: Rules, watch: Watch | None = None)
     histories = []
     for (partition, transactional_id), records in by_id.items():
         watch.works_on(f"id {transactional_id}")
-        histories.append(_Fold(transactional_id, partition, rules, missing[partition]).run(records))
+        may_miss = missing[partition]
+        if partition == UNKNOWN_PARTITION:
+            may_miss, records = _of_nameless(evidence, records)
+        histories.append(_Fold(transactional_id, partition, rules, may_miss).run(records))
         watch.advances(len(records))
         watch.has_judged(f"id {transactional_id}", histories[-1].faults)
     return histories
+
+
+def _of_nameless(
+    evidence: Evidence, records: list[TransactionStateRecord]
+) -> tuple["_Missing", list[TransactionStateRecord]]:
+    """The records of an id that were read where no partition is named, in order, and what may be missing between them.
+
+    Several such logs may be parts of one partition, or different partitions. Records of an id that are in more than
+    one are parts, and between parts anything may be missing. A console consumer prints no offsets: its order stays.
+    """
+    if any(record.offset == NONE for record in records):
+        return _Missing(None, set()), records
+    files = {record.file for record in records}
+    logs = [log for log in evidence.replicas(TRANSACTION_STATE, UNKNOWN_PARTITION) if files & set(log.files)]
+    log = logs[0] if len(logs) == 1 else None
+    read = {record.offset for record in evidence.transaction_states if record.file in files}
+    once = {record.offset: record for record in records}
+    return _Missing(log, read), [once[offset] for offset in sorted(once)]
 
 
 class _Missing:

@@ -30,6 +30,8 @@ def read_groups(
     for number, records in by_partition.items():
         history = partitions.get((CONSUMER_OFFSETS, number))
         endings = [ending for each in history.endings.values() for ending in each] if history else []
+        # Dumps that do not tell their partition may be parts of one, and come in any order.
+        records.sort(key=lambda record: record.log_offset)
         for (group, place), committed in _fold(records, sorted(endings, key=lambda ending: ending.offset)).items():
             if committed.offset != NONE:
                 found.setdefault(group, {})[place] = committed.offset
