@@ -24,7 +24,7 @@ from zombieproof.traces.verdict.report import Report
 
 UNSHOWN = "nothing shows that"
 KINDS = {**HARMLESS, **CHANGING}
-FEW, MANY = 25, 10_000 // len(KINDS) + 1
+FEW, MANY = 20, 10_000 // len(KINDS) + 1
 SUBJECTS, BESIDE = 2, 0.25
 """How many timelines are asked for, and how often the other files of a recording lie beside the mutated one."""
 
@@ -79,8 +79,11 @@ def known_faults(root: Path, *samples: Sample) -> set[Fault]:
 def is_another_history(kind: str, sample: Sample) -> bool:
     """Whether what is left of a file states something else, and nothing in it can show that it is not whole.
 
-    Calls of applications and entries of an index follow each other without numbers.
+    Calls of applications and entries of an index follow each other without numbers. A recording that was tampered with
+    violates, and what is left of it may do so in another way.
     """
+    if "-tampered-" in sample.body:
+        return True
     return kind == "deleted lines" and (sample.name == "client.jsonl" or ".state." in sample.name)
 
 

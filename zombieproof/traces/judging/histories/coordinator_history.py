@@ -178,6 +178,9 @@ class _Fold:
         """Records may be missing between two: note which transactions may be among them."""
         self.transactions.interrupt(value)
         doubts = self.history.doubts
+        if before is None and value is None:
+            # A tombstone names no producer: any transaction of the id may be missing.
+            self.history.is_cut = True
         if before and value and before.producer_id == value.producer_id:
             doubts.append(Doubt(value.producer_id, before.producer_epoch, value.producer_epoch))
             return
