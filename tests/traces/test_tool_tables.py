@@ -347,6 +347,14 @@ def test_a_command_is_known_after_whatever_a_shell_needs(before: str, tool: str)
     assert read(command + PRODUCERS, "refunds-7.txt").producers[0].place == ("pay", 2)
 
 
+@pytest.mark.parametrize("between", [" \\\n  ", " \\\n> ", "\\\n ", " ^\n  ", " `\n>> ", " \\ \n  "])
+def test_a_command_may_continue_on_the_next_line(between: str) -> None:
+    for option in (" --topic", " --partition"):
+        command = COMMAND.replace(option, f"{between}{option.strip()}")
+        assert read(command + PRODUCERS).producers[0].place == ("pay", 2)
+    assert read(f"`{COMMAND.strip()}`\n{PRODUCERS}").producers[0].place == ("pay", 2)
+
+
 @pytest.mark.parametrize("name", ["producers-2.txt", "describe-producers.txt", "producers.txt", "2.txt"])
 def test_a_name_without_a_topic_tells_no_partition(name: str) -> None:
     assert read(PRODUCERS, name).producers[0].place is None

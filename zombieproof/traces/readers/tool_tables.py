@@ -36,6 +36,8 @@ from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
 HEAD = 1 << 16
 
 OPTION = re.compile(r"--(?P<name>[a-z-]+)[ =]+(?P<value>[^\s-]\S*)")
+CONTINUES = re.compile(r"(?:\\|\s[\^`])\s*$")
+"""The end of a line after which a command continues: in a shell, cmd.exe and PowerShell."""
 OFFSET_LINE = re.compile(
     r"(?P<topic>[a-zA-Z0-9._-]{1,249}):(?P<partition>\d{1,10}):(?P<offset>-?\d{1,19})?(?:,\d{1,19})*", re.ASCII
 )
@@ -240,10 +242,10 @@ class _Reader:
         if found is None or _header(line):
             return False
         self._drop_half()
-        if whole.rstrip().endswith("\\"):
+        if CONTINUES.search(whole):
             self.unfinished_command = whole.rstrip()[:-1].rstrip()
         self.command = _subcommand(found)
-        options = {option["name"]: option["value"].strip("'\"") for option in OPTION.finditer(whole)}
+        options = {option["name"]: option["value"].strip("'\"`") for option in OPTION.finditer(whole)}
         self.context = Context(options)
         self.table, self.is_beside_rows = None, False
         return True
