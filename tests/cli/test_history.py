@@ -1,5 +1,12 @@
 """zombieproof history: exit codes, the three forms, and what is refused."""
 
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -112,3 +119,49 @@ def test_the_schema_and_a_file_are_wrong_usage(run: Any, good: Path) -> None:
     outcome = run("history", good, "--schema")
     assert (outcome.code, outcome.out) == (2, "")
     assert "--schema judges nothing" in outcome.err
+
+
+WRITTEN: dict[str, Callable[[bytes], bytes]] = {
+    "bom": lambda text: codecs.BOM_UTF8 + text,
+    "utf-16": lambda text: text.decode().encode("utf-16"),
+    "utf-16 without a mark": lambda text: text.decode().encode("utf-16-le"),
+    "crlf": lambda text: text.replace(b"\n", b"\r\n"),
+}
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_history_may_be_packed_and_have_any_encoding(run: Any, bad: Path, written: str, suffix: str) -> None:
+    path = bad.with_name(f"other.jsonl{suffix}")
+    path.write_bytes(PACKED[suffix](WRITTEN[written](bad.read_bytes())))
+    outcome = run("history", path)
+    assert (outcome.code, outcome.out) == (1, run("history", bad).out.replace(str(bad), str(path)))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_history_comes_from_standard_input(run: Any, bad: Path, pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pack(bad.read_bytes()))))
+    outcome = run("history", "-")
+    assert outcome.code == 1
+    assert "    standard input:3  A send: partition t-0" in outcome.out
+
+
+def test_standard_input_may_be_empty(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    outcome = run("history", "-")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "standard input: is empty" in outcome.err
+
+
+def test_a_packed_history_that_is_cut_is_refused(run: Any, bad: Path) -> None:
+    path = bad.with_name("cut.jsonl.gz")
+    path.write_bytes(gzip.compress(bad.read_bytes())[:-20])
+    outcome = run("history", path)
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "the gzip stream is cut short" in outcome.err

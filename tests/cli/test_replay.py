@@ -1,6 +1,8 @@
 """zombieproof replay: recordings, damage, and what is said of them."""
 
 import io
+import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -209,3 +211,28 @@ def test_an_archive_is_judged_as_its_folder_is(run: Any, recordings: Path, tmp_p
     same = outcome.out.replace(f"{archive}/", f"{recordings}/").splitlines()
     without_order = [line for line in plain.out.splitlines() if not line.startswith("not read: ")]
     assert [line for line in same if not line.startswith("not read: ")] == without_order
+
+
+HOSTILE_NAMES = [b"bad\xff\xfename-0.txt", b"esc\x1b[31m-0.txt", b"bell\x07\r-0.txt"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+@pytest.mark.parametrize("options", [[], ["--json"], ["--format", "junit"], ["--format", "markdown"], ["--open"]])
+def test_names_of_files_are_told_escaped(run: Any, tmp_path: Path, name: bytes, options: list[str]) -> None:
+    (tmp_path / os.fsdecode(name)).write_bytes(b"baseOffset: 0 lastOffset: 0 count: 1 baseSequence: 0 lastSequ")
+    outcome = run("replay", tmp_path, *options)
+    assert outcome.code == 3
+    assert "Traceback" not in outcome.err
+    (outcome.out + outcome.err).encode()
+    assert not set("\x1b\x07\r") & set(outcome.out + outcome.err)
+    if "junit" not in options:  # where such characters are replaced
+        assert re.search(r"bad\\+xff\\+xfename|esc\\+u001b|bell\\+u0007\\+(?:u000d|r-)", outcome.out)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_name_that_is_not_there_is_told_escaped(run: Any) -> None:
+    outcome = run("replay", "no\x1b[2Jsuch")
+    assert outcome.code in {2, 3}
+    assert "\x1b" not in outcome.out + outcome.err
+    assert r"no\u001b[2Jsuch" in outcome.out + outcome.err

@@ -1,6 +1,7 @@
 """Tables, coverage, results, recordings, JUnit: each says what it was given, and a lie is found."""
 
 import io
+import json
 import re
 import shutil
 from pathlib import Path
@@ -15,9 +16,10 @@ from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.report import junit, pages, results
 from zombieproof.report.coverage import ROWS, Row, by_machine, compare, rows_taken
 from zombieproof.report.exits import Exit
+from zombieproof.report.json_text import json_of
 from zombieproof.report.recordings import differences, folders, judge
 from zombieproof.report.runs import exit_code_of, verdict_of
-from zombieproof.report.screen import Column, Screen, plain_table, plural
+from zombieproof.report.screen import Column, Screen, plain_table, plural, printable
 from zombieproof.statemachines.registry import MACHINES
 from zombieproof.traces.replay import replay
 
@@ -208,3 +210,37 @@ def test_what_xml_cannot_hold_is_replaced() -> None:
     assert error is not None
     assert error.get("message") == "cut ? & <here>"
     assert suite.get("time") == "0.500"
+
+
+HOSTILE = "a\x1b[31m\r\x07\x9b2J\u202e\x7f\udcff\ud800-0.txt"
+ESCAPED = r"a\u001b[31m\u000d\u0007\u009b2J\u202e\u007f\xff\ud800-0.txt"
+
+
+def test_nothing_that_a_terminal_obeys_is_printed_as_it_is() -> None:
+    assert printable(HOSTILE) == ESCAPED
+    assert printable("é → 漢 😀\t|\n") == "é → 漢 😀\t|\n"
+
+
+@pytest.mark.parametrize("is_forced", [False, True])
+def test_a_screen_escapes_lines_commands_documents_and_tables(monkeypatch: pytest.MonkeyPatch, is_forced: bool) -> None:
+    if is_forced:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("COLUMNS", "300")
+    stream = io.StringIO()
+    screen = Screen(stream)
+    screen.say(f"damaged: {HOSTILE}")
+    screen.command(f"cat {HOSTILE}", HOSTILE)
+    screen.data(HOSTILE)
+    screen.table([Column("file"), Column("why")], [(HOSTILE, HOSTILE)])
+    text = stream.getvalue()
+    assert text.count(ESCAPED) == 6
+    assert not set("\r\x07\x9b\u202e\x7f\udcff\ud800") & set(text)
+    assert "\x1b[31m" not in text
+
+
+def test_a_document_has_names_that_are_not_utf_8_escaped() -> None:
+    text = json_of({"file": HOSTILE, "all": [HOSTILE, 1, None]})
+    text.encode()
+    document = json.loads(text)
+    assert document == {"file": ESCAPED, "all": [ESCAPED, 1, None]}
+    assert json_of({"file": "é"}) == '{\n  "file": "é"\n}'

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.traces.wrapping import PASTES, PREFIXES, Wrapping, wrapped
 from zombieproof.traces.readers.forms import plain_parts
 from zombieproof.traces.readers.lines import ELSEWHERE, Lines
+from zombieproof.traces.readers.tool_tables import read_tool_output
 
 BATCH = (
     "baseOffset: 0 lastOffset: 0 count: 1 baseSequence: 0 lastSequence: 0 producerId: 9 producerEpoch: 0 "
@@ -265,6 +266,24 @@ def test_forms_are_taken_off_behind_a_prompt_and_its_command() -> None:
         found, forms = taken_off("\n".join([f"{prompt}kafka-dump-log --files x", *DUMP]))
         assert found == [ELSEWHERE, *DUMP], prompt
         assert forms == ("a shell's prompt",)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        *("$ ", "# ", "❯ ", "sh-4.4$ ", "bash-5.1# ", "user@host ~ % ", "root@b3f:/opt/kafka/bin# ", "[kafka@b ~]$ "),
+        *("PS C:\\kafka> ", "C:\\kafka\\bin\\windows>", "(venv) me@host:~$ ", "$ kubectl exec -it kafka-0 -- "),
+    ],
+)
+@pytest.mark.parametrize("carrier", ["", "kafka-1  | ", "> ", "    "])
+def test_a_command_that_names_a_partition_stays_when_its_prompt_is_taken_off(prompt: str, carrier: str) -> None:
+    command = "bin/kafka-transactions.sh describe-producers --topic orders --partition 3"
+    header = "ProducerId\tProducerEpoch\tLatestCoordinatorEpoch\tLastSequence\tLastTimestamp\t"
+    lines = [f"{prompt}{command}", f"{header}CurrentTransactionStartOffset\t", "4000\t1\t10\t-1\t1656060974188\t91\t"]
+    lines += [f"{prompt}cat notes"]
+    (part,) = plain_parts(memoryview("".join(f"{carrier}{line}\n" for line in lines).encode()))
+    [row] = read_tool_output(part.data, "orders-0.txt").producers
+    assert row.place == ("orders", 3)
 
 
 def test_a_file_of_bytes_is_not_taken_for_text() -> None:

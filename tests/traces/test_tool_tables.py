@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zombieproof.traces.readers.lines import ELSEWHERE
 from zombieproof.traces.readers.tool_columns import TABLES
 from zombieproof.traces.readers.tool_tables import holds_tool_output, looks_like_tool_output, read_tool_output
 from zombieproof.traces.tool_reports import GroupRow, ProducerRow, ToolReports, TransactionRow
@@ -298,6 +299,60 @@ def test_the_name_of_the_file_may_tell_the_partition_and_then_that_is_said(name:
     assert reports.producers[0].place == ("pay", 2)
     assert any("taken from the name of the file" in note for note in reports.notes)
     assert read(COMMAND + PRODUCERS, name).producers[0].place == ("pay", 2)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "kafka-transactions.sh --bootstrap-server h:9092 find-hanging --broker-id 0\n",
+        'for p in 0 1; do kafka-transactions.sh describe-producers --topic pay --partition "$p"; done\n',
+        "kafka-transactions.sh describe-producers --topic pay --partition\n",
+        "## partition 7 of refunds\n",
+        "Dumping /data/refunds-7/00000000000000000000.log\n",
+        "baseOffset: 0 lastOffset: 0 count: 1\n",
+        "refunds:7:12\n",
+        f"{ELSEWHERE}\n",
+        HANGING,
+        PRODUCERS,
+    ],
+)
+def test_the_name_of_the_file_tells_nothing_if_another_line_may_name_another_partition(beside: str) -> None:
+    for text in (beside + PRODUCERS, f"{PRODUCERS}{beside}"):
+        reports = read(text, "pay-2.txt")
+        told = {row.place for row in reports.producers if not row.is_hanging}
+        assert told == {None}, text
+        assert any("the name of the file does not count" in note for note in reports.notes)
+
+
+def test_a_command_line_names_the_partition_of_one_table() -> None:
+    reports = read(f"{COMMAND}{PRODUCERS}\n{PRODUCERS}", "pay-2.txt")
+    assert [row.place for row in reports.producers] == [("pay", 2)] * 2 + [None] * 2
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ".\\bin\\windows\\",
+        "C:\\kafka>",
+        "sh -c '/opt/kafka/bin/",
+        '"',
+        "kubectl exec -it kafka-0 -- bin/",
+        "kafka@host:~$ ",
+        "❯",
+    ],
+)
+@pytest.mark.parametrize("tool", ["kafka-transactions", "kafka-transactions.sh", "kafka-transactions.bat"])
+def test_a_command_is_known_after_whatever_a_shell_needs(before: str, tool: str) -> None:
+    command = COMMAND.replace("kafka-transactions.sh", before + tool)
+    assert read(command + PRODUCERS, "refunds-7.txt").producers[0].place == ("pay", 2)
+
+
+@pytest.mark.parametrize("between", [" \\\n  ", " \\\n> ", "\\\n ", " ^\n  ", " `\n>> ", " \\ \n  "])
+def test_a_command_may_continue_on_the_next_line(between: str) -> None:
+    for option in (" --topic", " --partition"):
+        command = COMMAND.replace(option, f"{between}{option.strip()}")
+        assert read(command + PRODUCERS).producers[0].place == ("pay", 2)
+    assert read(f"`{COMMAND.strip()}`\n{PRODUCERS}").producers[0].place == ("pay", 2)
 
 
 @pytest.mark.parametrize("name", ["producers-2.txt", "describe-producers.txt", "producers.txt", "2.txt"])

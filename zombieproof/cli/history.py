@@ -1,6 +1,7 @@
 """zombieproof history: does what clients were told agree with what they read?"""
 
 import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
@@ -10,10 +11,14 @@ from zombieproof.cli.options import PATH, reported
 from zombieproof.cli.usage import WrongUsage, form_of
 from zombieproof.report import history_text
 from zombieproof.report.exits import Exit
+from zombieproof.report.json_text import json_of
 from zombieproof.report.screen import Screen
-from zombieproof.traces.history.history_file import HistoryError, read_history
+from zombieproof.traces.history.history_file import History, HistoryError, Source, events_in
 from zombieproof.traces.history.judge import judge
 from zombieproof.traces.history.schema import history_schema
+from zombieproof.traces.readers.archives import STANDARD_INPUT, is_held, spool_standard_input
+from zombieproof.traces.readers.files import opened
+from zombieproof.traces.readers.forms import decoded
 
 Format = Literal["text", "json", "junit"]
 
@@ -26,7 +31,8 @@ stay unknown: either way is legal, but it is the same for every partition and ev
 writes, aborted and dirty reads, torn and hanging transactions, readers that go back or disagree, records that nobody
 wrote, offsets that do not account for the output, and what zombies got through; each with the lines that show it.
 
-Files that are given together are one history, of one clock. A history that cannot have happened to clients is refused
+Files that are given together are one history, of one clock. They may be packed (.gz, .xz, .bz2), and `-` is standard
+input. A history that cannot have happened to clients is refused
 with file and line: nothing can be said of it.
 
 \b
@@ -34,6 +40,7 @@ Examples:
   zombieproof history history.jsonl
   zombieproof history producers.jsonl consumers.jsonl
   zombieproof history history.jsonl --json
+  zcat history.jsonl.gz | zombieproof history -
   zombieproof history history.jsonl --format junit > history.xml
 
 \b
@@ -69,18 +76,21 @@ def history_command(files: tuple[Path, ...], form: Format, as_json: bool, schema
     if not files:
         raise WrongUsage("missing argument FILE...: give histories of one clock, or --schema")
     form = form_of(form, as_json=as_json)
-    for file in files:
-        if not file.is_file():
+    given = [STANDARD_INPUT if str(file) == "-" else file for file in files]
+    if STANDARD_INPUT in given:
+        spool_standard_input()
+    for file in given:
+        if not file.is_file() and not is_held(file):
             what = "is a folder; give the files in it" if file.is_dir() else "does not exist"
             raise WrongUsage(f"{file} {what}; a history is a file that a HistoryWriter wrote")
     try:
-        verdict = judge(read_history(*files))
+        verdict = judge(History(tuple(map(_source, given))))
     except HistoryError as error:
         Screen(sys.stderr).say(f"zombieproof: {error}")
         return Exit.INCONCLUSIVE
     screen = Screen()
     if form == "json":
-        screen.data(verdict.model_dump_json(indent=2))
+        screen.data(json_of(verdict))
     elif form == "junit":
         from zombieproof.report import history_junit  # noqa: PLC0415  # few need it
 
@@ -90,3 +100,21 @@ def history_command(files: tuple[Path, ...], form: Format, as_json: bool, schema
     if not verdict.is_clean:
         return Exit.VIOLATED
     return Exit.HOLDS if verdict.counts.events else Exit.INCONCLUSIVE
+
+
+def _source(path: Path) -> Source:
+    """The history in a file, which may be packed, and have any encoding.
+
+    Raises:
+        HistoryError: the file cannot be read, or is not a whole history.
+    """
+    name = str(path)
+    try:
+        with opened(path) as content:
+            if content.fault is not None:
+                raise HistoryError(name, 0, content.fault)
+            text = decoded(content.data)[0]
+            with BytesIO(text) as lines:
+                return Source(name, list(events_in(lines, name)))
+    except OSError as error:
+        raise HistoryError(name, 0, f"cannot be read: {error.strerror}") from error

@@ -16,6 +16,7 @@ from zombieproof import system
 from zombieproof.cli.streams import Undelivered, guarded
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report.exits import Exit
+from zombieproof.report.screen import printable
 
 PROGRAM: Final = "zombieproof"
 NOBODY_READS: Final = 141
@@ -206,7 +207,7 @@ def _run(given: Sequence[str]) -> int:
 
 
 def _complain(text: str) -> None:
-    sys.stderr.write(f"zombieproof: {text}\n")
+    sys.stderr.write(printable(f"zombieproof: {text}\n"))
 
 
 def _refused(error: click.ClickException) -> int:

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from zombieproof.report.json_text import json_of
 from zombieproof.report.screen import Screen
 from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.verdict.report import Report
@@ -12,7 +13,7 @@ Format = Literal["text", "json", "junit", "markdown"]
 def write_report(screen: Screen, form: Format, report: Report, evidence: Evidence | None = None) -> None:
     """Write a report in a form other than text; only JUnit looks at the evidence."""
     if form == "json":
-        screen.data(report.model_dump_json(indent=2))
+        screen.data(json_of(report))
     elif form == "junit":
         from zombieproof.report import replay_junit  # noqa: PLC0415  # few need it
 

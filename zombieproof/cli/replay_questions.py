@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-from pydantic import TypeAdapter
-
 from zombieproof.cli.replay_forms import Format, write_report
 from zombieproof.cli.usage import WrongUsage, closest
+from zombieproof.report.json_text import json_of
 from zombieproof.report.open_text import show_open
 from zombieproof.report.replay_text import show_report
 from zombieproof.report.screen import Screen
@@ -18,11 +17,10 @@ from zombieproof.report.so_far import SoFar, show_so_far
 from zombieproof.report.timeline_text import Times, show_timeline
 from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.explaining.open.models import Open
 from zombieproof.traces.explaining.open.stated import says_what_is_open
 from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.explaining.timeline.subject import Subject, client_names, subject_names, subjects_called
-from zombieproof.traces.explaining.timeline.timeline import Timeline, timeline_of
+from zombieproof.traces.explaining.timeline.timeline import timeline_of
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.histories.spans import span_of_evidence
 from zombieproof.traces.narrowing import Narrowing
@@ -149,13 +147,13 @@ def tell(screen: Screen, examined: Examined, asked: Asked) -> None:
     elif asked.timeline:
         timeline = timeline_of(_subject_called(asked.timeline, examined), examined, asked.narrowing)
         if asked.form == "json":
-            screen.data(TypeAdapter(Timeline).dump_json(timeline, indent=2).decode())
+            screen.data(json_of(timeline))
         else:
             show_timeline(screen, timeline, asked.times or "utc")
     elif asked.is_open:
         found = what_is_open(examined, asked.narrowing)
         if asked.form == "json":
-            screen.data(TypeAdapter(Open).dump_json(found, indent=2).decode())
+            screen.data(json_of(found))
         else:
             show_open(screen, found, asked.times or "utc")
     else:
@@ -172,7 +170,7 @@ def _tell_report(screen: Screen, report: Report, evidence: Evidence, form: Forma
 def tell_so_far(screen: Screen, so_far: SoFar, form: Format) -> None:
     """Print what was judged before an interruption; where a document was asked for that it is not, to stderr."""
     if form == "json":
-        screen.data(so_far.model_dump_json(indent=2))
+        screen.data(json_of(so_far))
     else:
         show_so_far(screen if form == "text" else Screen(sys.stderr), so_far)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,21 @@ STYLES = {
     "FAILED": "bold red",
 }
 """Styles of words that are a verdict, wherever they fill a cell."""
+
+
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that a terminal may obey, that reverse the text around them, or that are bytes of no character."""
+
+
+def printable(text: str) -> str:
+    """A text that may hold anything, with `UNSAFE` characters as escape sequences."""
+    return UNSAFE.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A byte that is not UTF-8 comes from `surrogateescape`; all others as JSON writes them."""
+    code = ord(found[0])
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
 
 class Column(NamedTuple):
@@ -59,6 +75,7 @@ class Screen:
 
     def say(self, text: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
         """Write a line; on a terminal it is wrapped, further lines `hang` more columns to the right."""
+        text = printable(text)
         if not self.is_terminal:
             self.stream.write(f"{' ' * indent}{text}".rstrip() + "\n")
             return
@@ -86,7 +103,8 @@ class Screen:
         self.data(line)
 
     def data(self, text: str) -> None:
-        """Write text as it is."""
+        """Write text with its blanks and line ends as they are."""
+        text = printable(text)
         self.stream.write(text if text.endswith("\n") else text + "\n")
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int = 0) -> None:
@@ -95,7 +113,7 @@ class Screen:
         In a pipe its columns are aligned and never cut or wrapped. On a terminal words are never cut either: the last
         column is wrapped, or, where there is no room for it, the last columns stand below the others.
         """
-        table = [tuple(column.title for column in columns), *(tuple(row) for row in rows)]
+        table = [tuple(column.title for column in columns), *(tuple(map(printable, row)) for row in rows)]
         if not self.is_terminal:
             for line in plain_table(columns, table[1:]):
                 self.stream.write(" " * indent + line + "\n")

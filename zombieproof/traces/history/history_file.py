@@ -100,25 +100,34 @@ def read_events(path: Path) -> Iterator[Event]:
     Raises:
         HistoryError: the file cannot be read, or a line is none of a history of this version.
     """
-    number = 0
     try:
         with path.open("rb") as file:
-            before: Event | None = None
-            for number, line in enumerate(file, start=1):
-                if not line.endswith(b"\n"):
-                    raise HistoryError(str(path), number, "is cut: every line of a history ends with a newline")
-                if number == 1:
-                    _check_header(line, str(path))
-                    continue
-                event = parse_event(line, str(path), number)
-                if before is not None:
-                    _in_order(before, event, str(path), number)
-                before = event
-                yield event
+            yield from events_in(file, str(path))
     except OSError as error:
         raise HistoryError(str(path), 0, f"cannot be read: {error.strerror}") from error
+
+
+def events_in(lines: Iterable[bytes], name: str) -> Iterator[Event]:
+    """The events of the lines of a file called `name`.
+
+    Raises:
+        HistoryError: there is no line, or one is none of a history of this version.
+    """
+    number = 0
+    before: Event | None = None
+    for number, line in enumerate(lines, start=1):
+        if not line.endswith(b"\n"):
+            raise HistoryError(name, number, "is cut: every line of a history ends with a newline")
+        if number == 1:
+            _check_header(line, name)
+            continue
+        event = parse_event(line, name, number)
+        if before is not None:
+            _in_order(before, event, name, number)
+        before = event
+        yield event
     if number == 0:
-        raise HistoryError(str(path), 0, "is empty; a history has a header and events")
+        raise HistoryError(name, 0, "is empty; a history has a header and events")
 
 
 def parse_event(line: bytes | str, file: str = "history", number: int = 2) -> Event:

@@ -261,7 +261,7 @@ def _list_zip(data: memoryview, archive: Archive) -> None:
             archive.ignored.append((info.filename, reason))
         else:
             refusal = "it is encrypted: unpack it, and give what it holds" if info.flag_bits & 1 else ""
-            refusal = refusal or _too_large(info.file_size, info.compress_size)
+            refusal = refusal or too_large(info.file_size, info.compress_size)
             archive.add(name, Member(name, info.file_size, _ZipReader(opened, info), refusal))
     _note_rest(archive, len(opened.infolist()))
 
@@ -280,7 +280,7 @@ def _list_tar(data: memoryview, archive: Archive) -> None:
         elif reason:
             archive.ignored.append((info.name, reason))
         else:
-            archive.add(name, Member(name, info.size, _TarReader(opened, info), _too_large(info.size, len(data))))
+            archive.add(name, Member(name, info.size, _TarReader(opened, info), too_large(info.size, len(data))))
     _note_end(opened, archive)
 
 
@@ -297,7 +297,8 @@ def _note_rest(archive: Archive, count: int) -> None:
         archive.fault = f"it has more than {MOST_MEMBERS:,} members: unpack it, and give the folder"
 
 
-def _too_large(size: int, packed: int) -> str:
+def too_large(size: int, packed: int) -> str:
+    """Why something is not unpacked that has so many bytes, and as many packed; nothing if it is."""
     if size > LARGEST:
         return f"it has {size:,} bytes, more than any segment: unpack it, and give what it holds"
     if size > SMALL and size > RATIO * max(packed, 1):

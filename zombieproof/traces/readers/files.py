@@ -1,16 +1,18 @@
 """The bytes of a file of evidence, packed or not, and what its place says: Kafka's own names of files and folders."""
 
 import bz2
+import errno
 import lzma
 import mmap
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from zombieproof.traces.readers.archives import STANDARD_INPUT, held_bytes
+from zombieproof.traces.readers.archives import STANDARD_INPUT, held_bytes, too_large
 
 PACKED = (".xz", ".gz", ".bz2")
 MAGIC = {b"\xfd7zXZ": ".xz", b"\x1f\x8b\x08": ".gz", b"BZh": ".bz2"}
@@ -86,13 +88,13 @@ def opened(path: Path) -> Iterator[Content]:
     The path may be one of a member of an archive, or `STANDARD_INPUT`.
 
     Raises:
-        OSError: the file cannot be opened or mapped.
+        OSError: the file cannot be opened or mapped, or would be too large unpacked.
     """
     if not path.exists():
         yield _held(path)
         return
     if path.suffix in PACKED:
-        yield _unpacked(path.read_bytes(), path.suffix)
+        yield _unpacked(path.read_bytes(), path.suffix, path)
         return
     with path.open("rb") as file:
         if not path.stat().st_size:
@@ -116,68 +118,63 @@ def _held(path: Path) -> Content:
         start = bytes(data[:5])
         suffix = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), "")
     if fault is None and suffix in PACKED:
-        return _unpacked(bytes(data), suffix)
+        return _unpacked(bytes(data), suffix, path)
     return Content(data, fault)
 
 
-def _unpacked(packed: bytes, suffix: str) -> Content:
+CHUNK, PIECE = 1 << 16, 1 << 20
+NEW_STREAM: Mapping[str, Callable[[], Any]] = {
+    ".xz": lzma.LZMADecompressor,
+    ".gz": lambda: zlib.decompressobj(wbits=31),
+    ".bz2": bz2.BZ2Decompressor,
+}
+NAMES = {".xz": "xz", ".gz": "gzip", ".bz2": "bzip2"}
+PADDING = re.compile(rb"\0*")
+"""What may follow a stream of xz or gzip; zeros at the end of the stream after it are its own."""
+
+
+def _unpacked(packed: bytes, suffix: str, path: Path) -> Content:
+    """All streams of a file, one after the other.
+
+    Raises:
+        OSError: the file would become larger than a log can be.
+    """
     parts: list[bytes] = []
-    fault = None
-    rest = packed
-    while rest:
-        part, rest, fault = UNPACK[suffix](rest)
-        parts.append(part)
-        if fault:
-            break
-    return Content(memoryview(b"".join(parts)), fault)
-
-
-CHUNK = 1 << 16
-
-
-def _unpack_xz(packed: bytes) -> tuple[bytes, bytes, str | None]:
-    """One stream: what it held, what follows it, and the fault if it ended early."""
-    stream = lzma.LZMADecompressor()
-    parts = []
+    at, size = 0, 0
+    name = NAMES[suffix]
     try:
-        for start in range(0, len(packed), CHUNK):
-            parts.append(stream.decompress(packed[start : start + CHUNK]))
-            if stream.eof:
-                following = stream.unused_data + packed[start + CHUNK :]
-                return b"".join(parts), following.strip(b"\0"), None
-    except lzma.LZMAError as error:
-        return b"".join(parts), b"", f"the xz stream is damaged: {error}"
-    return b"".join(parts), b"", "the xz stream is cut short"
+        while at < len(packed):
+            stream = NEW_STREAM[suffix]()
+            while not stream.eof and at < len(packed):
+                chunk = packed[at : at + CHUNK]
+                at += len(chunk)
+                for piece in _pieces(stream, chunk):
+                    parts.append(piece)
+                    size += len(piece)
+                    if reason := too_large(size, at):
+                        raise OSError(errno.EIO, reason, str(path))
+            if not stream.eof:
+                return Content(memoryview(b"".join(parts)), f"the {name} stream is cut short")
+            at -= len(stream.unused_data)
+            if suffix != ".bz2" and (padding := PADDING.match(packed, at)):
+                at = padding.end()
+    except (lzma.LZMAError, zlib.error, BrokenStream) as error:
+        return Content(memoryview(b"".join(parts)), f"the {name} stream is damaged: {error}")
+    return Content(memoryview(b"".join(parts)))
 
 
-def _unpack_gzip(packed: bytes) -> tuple[bytes, bytes, str | None]:
-    """One member: what it held, what follows it, and the fault if it ended early."""
-    member = zlib.decompressobj(wbits=31)
-    parts = []
-    try:
-        for start in range(0, len(packed), CHUNK):
-            parts.append(member.decompress(packed[start : start + CHUNK]))
-            if member.eof:
-                following = member.unused_data + packed[start + CHUNK :]
-                return b"".join(parts), following.strip(b"\0"), None
-    except zlib.error as error:
-        return b"".join(parts), b"", f"the gzip stream is damaged: {error}"
-    return b"".join(parts), b"", "the gzip stream is cut short"
+class BrokenStream(ValueError):
+    """Data that bzip2 does not accept, for which its module raises an OSError as if the system had failed."""
 
 
-def _unpack_bzip2(packed: bytes) -> tuple[bytes, bytes, str | None]:
-    """One stream: what it held, what follows it, and the fault if it ended early."""
-    stream = bz2.BZ2Decompressor()
-    parts = []
-    try:
-        for start in range(0, len(packed), CHUNK):
-            parts.append(stream.decompress(packed[start : start + CHUNK]))
-            if stream.eof:
-                following = stream.unused_data + packed[start + CHUNK :]
-                return b"".join(parts), following, None
-    except OSError as error:
-        return b"".join(parts), b"", f"the bzip2 stream is damaged: {error}"
-    return b"".join(parts), b"", "the bzip2 stream is cut short"
-
-
-UNPACK = {".xz": _unpack_xz, ".gz": _unpack_gzip, ".bz2": _unpack_bzip2}
+def _pieces(stream: Any, chunk: bytes) -> Iterator[bytes]:  # the three have no type in common
+    """What a chunk becomes, in pieces, since a few bytes may become gigabytes."""
+    while not stream.eof:
+        try:
+            piece = stream.decompress(chunk, PIECE)
+        except OSError as error:
+            raise BrokenStream(str(error)) from error
+        yield piece
+        chunk = getattr(stream, "unconsumed_tail", b"")
+        if not chunk and len(piece) < PIECE:
+            return

@@ -61,7 +61,7 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
     """
     if begins_with_batch(data) or has_snapshot_form(data):
         return [Plain(data)]
-    text, names = _decoded(data)
+    text, names = decoded(data)
     head = bytes(text[:HEAD])
     if head.count(0) > len(head) * (1 - NEARLY_ALL):
         return [Plain(data)]
@@ -80,7 +80,7 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
     return _taken_off(text, forms, names, has_layout=has_layout)
 
 
-def _decoded(data: memoryview) -> tuple[memoryview, list[str]]:
+def decoded(data: memoryview) -> tuple[memoryview, list[str]]:
     """The text as UTF-8, and how it was encoded if it was in another way."""
     start = bytes(data[:4])
     if start.startswith(codecs.BOM_UTF8):

@@ -25,6 +25,13 @@ CARRIED = re.compile(r"\[?\d{4}-\d\d-\d\d[ T]|%\d\||baseOffset: |\| offset: |Dum
 _CARRIES = re.compile(rf'\{{(?:.*?[{{,]\s*)?"(?:message|msg|line)"\s*:\s*"(?:{CARRIED.pattern})', re.ASCII)
 """A message that is a whole line itself: an object of a collector."""
 
+COMMAND = re.compile(
+    r"(?:^|[\s/\\$#%>❯('\"`])"
+    r"(?P<tool>kafka-transactions|kafka-consumer-groups|kafka-get-offsets|kafka-run-class)(?:\.sh|\.bat)?['\"]?\s"
+    r"(?P<words>.*)"
+)
+"""The command line of a tool whose rows do not tell everything: it names their partition or their group."""
+
 _BREAKS = ("<br>", "<br/>", "<br />")
 ESCAPE = "\x1b"
 

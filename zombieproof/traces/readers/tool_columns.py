@@ -47,10 +47,9 @@ class Cell(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Facts from outside a table: options of the command line above it, and the partition of the file's folder."""
+    """Facts from outside a table: options of the command line above it."""
 
     options: Mapping[str, str] = field(default_factory=dict)
-    place: TopicPartition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ def _hanging(cells: Mapping[str, Value], _: Context, told: Told) -> Row:
 
 def _producer(cells: Mapping[str, Value], context: Context, told: Told) -> Row:
     topic, partition = context.options.get("topic"), context.options.get("partition", "")
-    place = (topic, int(partition)) if topic and partition.isdecimal() else context.place
+    place = (topic, int(partition)) if topic and TOPIC.fullmatch(topic) and NUMBER.fullmatch(partition) else None
     return ProducerRow(
         place=place,
         producer_id=_needed(cells, "ProducerId"),

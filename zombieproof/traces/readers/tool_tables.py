@@ -7,13 +7,15 @@ and the group in old releases. Rows that a terminal wrapped are joined. Every ot
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.readers import admin_text
 from zombieproof.traces.readers.files import TOPIC_PARTITION, place_of, plain_name
 from zombieproof.traces.readers.lines import ELSEWHERE
+from zombieproof.traces.readers.marks import COMMAND
 from zombieproof.traces.readers.tool_columns import (
     CONSUMER_GROUPS,
     DESCRIBE,
@@ -33,11 +35,9 @@ from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
 
 HEAD = 1 << 16
 
-COMMAND = re.compile(
-    r"(?:^|[\s/$])(?P<tool>kafka-transactions|kafka-consumer-groups|kafka-get-offsets|kafka-run-class)(?:\.sh|\.bat)?\s"
-    r"(?P<words>.*)"
-)
 OPTION = re.compile(r"--(?P<name>[a-z-]+)[ =]+(?P<value>[^\s-]\S*)")
+CONTINUES = re.compile(r"(?:\\|\s[\^`])\s*$")
+"""The end of a line after which a command continues: in a shell, cmd.exe and PowerShell."""
 OFFSET_LINE = re.compile(
     r"(?P<topic>[a-zA-Z0-9._-]{1,249}):(?P<partition>\d{1,10}):(?P<offset>-?\d{1,19})?(?:,\d{1,19})*", re.ASCII
 )
@@ -107,6 +107,8 @@ def read_tool_output(data: memoryview, file: str) -> ToolReports:
         reader.is_at_open_end = number == len(lines)
         if line != ELSEWHERE:
             reader.read(line.rstrip("\r"), number)
+        else:
+            reader.is_one_table = False
     return reader.finish()
 
 
@@ -179,8 +181,19 @@ def _values(table: Table, names: Sequence[str], cells: Sequence[str]) -> dict[st
     return {name: value_of(table.columns[name], cell) for name, cell in zip(names, cells, strict=True)}
 
 
+def _named_by(file: str) -> TopicPartition | None:
+    """Return the partition that the folder or the name of a file tells."""
+    place = place_of(file)
+    if place.is_known:
+        return place.topic, place.partition
+    found = TOPIC_PARTITION.fullmatch(WORDS_OF_THE_TOOL.sub("", plain_name(file).split(".txt")[0]))
+    return (found["topic"], int(found["partition"])) if found else None
+
+
 @dataclass(slots=True)
 class _Reader:
+    """Reads line by line. `is_one_table`: the file holds nothing else; only then does its name tell the partition."""
+
     file: str
     has_offsets: bool
     reports: ToolReports = field(default_factory=ToolReports)
@@ -196,18 +209,15 @@ class _Reader:
     context: Context = field(default_factory=Context)
     half: tuple[str, int] | None = None
     unfinished_command: str = ""
-
-    def __post_init__(self) -> None:
-        place = place_of(self.file)
-        named = TOPIC_PARTITION.fullmatch(WORDS_OF_THE_TOOL.sub("", plain_name(self.file).split(".txt")[0]))
-        if place.is_known:
-            self.context = Context({}, (place.topic, place.partition))
-        elif named:
-            self.context = Context({}, (named["topic"], int(named["partition"])))
+    is_one_table: bool = True
+    is_placed_by_name: bool = False
 
     def read(self, line: str, number: int) -> None:
         """Read one line."""
-        if OF_A_DUMP.match(line) or self._is_command(line) or self._is_header(line):
+        if OF_A_DUMP.match(line) or self._is_command(line):
+            self.is_one_table = False
+            return
+        if self._is_header(line):
             return
         if not line.strip():
             self._drop_half()
@@ -232,11 +242,11 @@ class _Reader:
         if found is None or _header(line):
             return False
         self._drop_half()
-        if whole.rstrip().endswith("\\"):
+        if CONTINUES.search(whole):
             self.unfinished_command = whole.rstrip()[:-1].rstrip()
         self.command = _subcommand(found)
-        options = {option["name"]: option["value"].strip("'\"") for option in OPTION.finditer(whole)}
-        self.context = Context(options, self.context.place)
+        options = {option["name"]: option["value"].strip("'\"`") for option in OPTION.finditer(whole)}
+        self.context = Context(options)
         self.table, self.is_beside_rows = None, False
         return True
 
@@ -252,12 +262,19 @@ class _Reader:
             if found is not None:
                 if text is line:
                     self._drop_half()
+                self._begin(found)
                 self.table, self.names, self.half = found, _bare(text).split(), None
                 self.ends_in_tab = text.endswith("\t")
                 self.is_beside_rows = self.is_fresh = True
                 self.reports.rows[found.tool] += 0
                 return True
         return False
+
+    def _begin(self, table: Table) -> None:
+        """Begin a table. The options of a command line are about one table of a kind, not about the next."""
+        if self.table is table:
+            self.context = Context()
+        self.is_one_table = self.is_one_table and not self.reports.rows
 
     def _is_row(self, line: str, number: int) -> bool:
         bare = _bare(line)
@@ -300,13 +317,14 @@ class _Reader:
         found = False
         for row in admin_text.rows_in(line, self.file, number, self.skipped):
             self.reports.take(row)
-            found = True
+            found, self.is_one_table = True, False
         return found or admin_text.is_printed_in(line)
 
     def _is_offset(self, line: str, number: int) -> bool:
         found = OFFSET_LINE.fullmatch(_bare(line).strip()) if self.has_offsets else None
         if found is None:
             return False
+        self.is_one_table = False
         if found["offset"] is None:
             self.skipped[f"{GET_OFFSETS} (the partition has no offset)"] += 1
             return True
@@ -315,6 +333,7 @@ class _Reader:
         return True
 
     def _drop_half(self) -> None:
+        self.is_one_table = self.is_one_table and self.half is None
         if self.half is not None and self.table is not None and self.is_beside_rows:
             self.skipped[f"{self.table.tool} (the line does not have its columns)"] += 1
         self.half = None
@@ -322,6 +341,9 @@ class _Reader:
     def finish(self) -> ToolReports:
         """Return everything that was read, with notes."""
         self._drop_half()
+        if self.is_one_table and (named := _named_by(self.file)) is not None:
+            self.is_placed_by_name = any(row.place is None for row in self.reports.producers)
+            self.reports.producers = [replace(row, place=row.place or named) for row in self.reports.producers]
         self.reports.notes = [f"{self.file}: {note}" for note in self._notes()]
         return self.reports
 
@@ -331,13 +353,12 @@ class _Reader:
             yield f"{count} line{'s' if count > 1 else ''} not used, of {reason}"
         for tool in sorted(self.headless):
             yield f"rows of {tool} without their header: read by the order in which the tool prints the columns"
-        place = self.context.place
-        by_name = place is not None and not place_of(self.file).is_known and "topic" not in self.context.options
-        if by_name and any(row.place == place for row in self.reports.producers):
+        if self.is_placed_by_name and not place_of(self.file).is_known:
             yield "no command line above names the partition of its producers: it is taken from the name of the file"
         nameless = sum(row.place is None for row in self.reports.producers)
         if nameless:
             rows = f"{nameless} row{'s' if nameless > 1 else ''} of {TRANSACTIONS} describe-producers"
-            yield f"{rows}: no command line above says of which partition"
+            other = "; the name of the file does not count, since its other lines may be about another partition"
+            yield f"{rows}: no command line above says of which partition{other if _named_by(self.file) else ''}"
         if any(row.group is None for row in self.reports.groups):
             yield f"positions without the name of their group, which the command line of {CONSUMER_GROUPS} would tell"

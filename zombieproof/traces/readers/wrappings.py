@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from zombieproof.traces.readers.lines import ELSEWHERE
-from zombieproof.traces.readers.marks import CARRIED, SURE, weight
+from zombieproof.traces.readers.marks import CARRIED, COMMAND, SURE, weight
 
 
 class Piece(NamedTuple):
@@ -314,16 +314,24 @@ LONGEST = 1000
 FENCE = re.compile(r"\s*(?:`{3,}[\w-]*|~{3,}[\w-]*|(?:\{(?:code|noformat)[^}]*\}|</?(?:pre|code)[^>]*>)+)\s*")
 PROMPT = re.compile(
     r"\s*(?:PS [A-Z]:\\[^>]*>|[A-Z]:\\[^>]*>"
-    r"|(?:\([\w.-]+\) )?(?:\[?[\w.-]+@[\w.-]+[^$#>]*|(?:ba|z|k)?sh(?:-[\d.]+)?|[~/]\S*)? ?[$#%❯]) ?\S.*"
+    r"|(?:\([\w.-]+\) )?(?:\[?[\w.-]+@[\w.-]+[^$#>]*|(?:ba|z|k)?sh(?:-[\d.]+)?|[~/]\S*)? ?[$#%❯]) ?(?P<command>\S.*)"
 )
 
 
-def _gone(pattern: re.Pattern[str]) -> Callable[[str], Piece | None]:
-    return lambda line: Piece(ELSEWHERE) if len(line) < LONGEST and pattern.fullmatch(line) else None
+def _fence(line: str) -> Piece | None:
+    return Piece(ELSEWHERE) if len(line) < LONGEST and FENCE.fullmatch(line) else None
 
 
-FENCES = Form("fences of code", _gone(FENCE))
-PROMPTS = Form("a shell's prompt", _gone(PROMPT))
+def _prompt(line: str) -> Piece | None:
+    """The command after a prompt if it tells what the rows below it do not; else the line is of no use."""
+    found = PROMPT.fullmatch(line) if len(line) < LONGEST else None
+    if found is None:
+        return None
+    return Piece(found["command"] if COMMAND.search(found["command"]) else ELSEWHERE)
+
+
+FENCES = Form("fences of code", _fence)
+PROMPTS = Form("a shell's prompt", _prompt)
 
 
 def fitting(sample: Sequence[str], learners: Sequence[Learner] = LEARNERS) -> Iterator[Form]:
