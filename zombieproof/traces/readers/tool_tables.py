@@ -37,7 +37,8 @@ COMMAND = re.compile(
     r"(?:^|[\s/$])(?P<tool>kafka-transactions|kafka-consumer-groups|kafka-get-offsets|kafka-run-class)(?:\.sh|\.bat)?\s"
     r"(?P<words>.*)"
 )
-OPTION = re.compile(r"--(?P<name>[a-z-]+)[ =]+(?P<value>[^\s-]\S*)")
+LONGEST_COMMAND = 1 << 11
+OPTION = re.compile(r"(?<!-)--(?P<name>[a-z][a-z-]{0,40})[ =]+(?P<value>[^\s-]\S*)")
 OFFSET_LINE = re.compile(
     r"(?P<topic>[a-zA-Z0-9._-]{1,249}):(?P<partition>\d{1,10}):(?P<offset>-?\d{1,19})?(?:,\d{1,19})*", re.ASCII
 )
@@ -232,7 +233,7 @@ class _Reader:
         if found is None or _header(line):
             return False
         self._drop_half()
-        if whole.rstrip().endswith("\\"):
+        if whole.rstrip().endswith("\\") and len(whole) < LONGEST_COMMAND:
             self.unfinished_command = whole.rstrip()[:-1].rstrip()
         self.command = _subcommand(found)
         options = {option["name"]: option["value"].strip("'\"") for option in OPTION.finditer(whole)}
