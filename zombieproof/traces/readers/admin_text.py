@@ -36,7 +36,8 @@ LISTED = re.compile(
 )
 PARTITION = re.compile(r"(?<![a-zA-Z0-9._-])(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})$", re.ASCII)
 PRODUCERS_OF = re.compile(
-    r"(?<![a-zA-Z0-9._-])(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})[= ](?:PartitionProducerState\(activeProducers=)?\[",
+    r"(?<![a-zA-Z0-9._-])(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})[= ]"
+    r"(?:PartitionProducerState\(activeProducers=)?\[",
     re.ASCII,
 )
 OPTIONAL = re.compile(r"Optional(?:Int|Long)?(?:\.empty|\[(?P<value>-?\d{1,19})\])", re.ASCII)

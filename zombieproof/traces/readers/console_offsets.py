@@ -22,8 +22,9 @@ NUMBER = r"-?\d{1,19}"
 EXPIRY = rf"(?:None|Some\({NUMBER}\)|Optional(?:Long)?(?:\.empty|\[{NUMBER}\])|{NUMBER}|NO_EXPIRY_TIMESTAMP)"
 VALUES = (
     re.compile(
-        rf"OffsetAndMetadata\((?:committedO|o)ffset=(?P<offset>{NUMBER})(?:, leaderEpoch=[^,]*)?, metadata=.*"
-        rf"?, commitTimestamp(?:Ms)?=(?P<time>{NUMBER})(?:, expireTimestamp(?:Ms)?={EXPIRY})?(?:, \w+=[^,()]*){{0,8}}\)",
+        rf"OffsetAndMetadata\((?:committedO|o)ffset=(?P<offset>{NUMBER})(?:, leaderEpoch=[^,]*)?, metadata=.*?"
+        rf", commitTimestamp(?:Ms)?=(?P<time>{NUMBER})(?:, expireTimestamp(?:Ms)?={EXPIRY})?"
+        r"(?:, \w+=[^,()]*){0,8}\)",
         re.ASCII,
     ),
     re.compile(

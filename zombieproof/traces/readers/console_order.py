@@ -140,4 +140,3 @@ def _is_later(later: TransactionLogValue, earlier: TransactionLogValue) -> bool:
     if later.state is S.ONGOING and earlier.state is S.ONGOING:
         return later.partitions > earlier.partitions
     return _step(later) > _step(earlier)
-
