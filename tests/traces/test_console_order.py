@@ -81,6 +81,7 @@ def test_records_without_a_certain_order_say_nothing(tmp_path: Path, captures: t
     assert found == ["ONGOING"]
     [damage] = evidence.damage
     assert "the order of the records of 'pay-1'" in damage.message
+    assert not any("ordered by" in each for each in evidence.dialects)
     assert all(f"{number}.txt" in damage.message for number in range(len(captures)) if len(captures) > 1)
 
 

@@ -48,7 +48,8 @@ def in_order(records: Sequence[TransactionStateRecord]) -> Ordered:
             once = sorted({(time, record.value): (time, record) for time, record in reversed(items)}.values(), key=_key)
             is_known = not _is_ambiguous(items) and all(_is_certain(*pair) for pair in pairwise(once))
             known = [replace(record, order=at) for at, (_, record) in enumerate(once)]
-            ordered.sorted_files += (file for file in files if file not in ordered.sorted_files)
+            if is_known:
+                ordered.sorted_files += (file for file in files if file not in ordered.sorted_files)
         if is_known:
             ordered.records += known
         else:
