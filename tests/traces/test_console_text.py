@@ -1,5 +1,6 @@
 """What a console consumer prints of Kafka's internal topics: forms of the reference §9.4, and as people keep them."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +10,10 @@ from hypothesis import strategies as st
 
 from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.evidence import Damage, TransactionLogValue, TransactionStateRecord, Unit
-from zombieproof.traces.readers.console_text import looks_like_console, read_console
+from zombieproof.traces.readers.console_text import ID_FIELD, VALUE, looks_like_console, read_console
+from zombieproof.traces.replay import replay
 from zombieproof.traces.tool_reports import GroupRow, ToolReports
+from zombieproof.traces.verdict.report import Gap
 
 TIME = 1_700_000_000_000
 
@@ -358,3 +361,52 @@ def test_no_mutilation_raises(cut: int, at: int, junk: str) -> None:
         place = at % len(text)
         reports, _ = positions(text[:place] + junk + text[place + len(junk) :])
         assert len(reports.groups) <= 1
+
+
+# ---------------------------------------------------------------- long lines
+
+RUNS = (*" \t,([a-1", "[]", ", a=", "a,1]::", "::NULL ", ID_FIELD, VALUE, '{"key":')
+LONG = 200_000
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_long_line_is_read_in_linear_time(run: str) -> None:
+    for form, mark in ((KAFKA_3_8, "Set("), (KAFKA_3_8, ID_FIELD), (COMMITTED["0.11"], "]"), (COMMITTED["3.8"], "::")):
+        at = form.index(mark) + len(mark)
+        text = form[:at] + run * (LONG // len(run)) + form[at:]
+        started = time.process_time()
+        looks_like_console(text)
+        read_console(memoryview(text.encode()), "f")
+        assert time.process_time() - started < 1.2
+
+
+@pytest.mark.parametrize("code", ["std::map::NULL\n", "return Foo::NULL;\nreturn Foo::NULL\n", "a::NULL\nplain text\n"])
+def test_code_with_null_is_no_tombstone(code: str) -> None:
+    assert not looks_like_console(code)
+    records, damage = read(f"{KAFKA_3_8}std::map::NULL\n")
+    assert ([record.transactional_id for record in records], damage) == (["ID"], [])
+
+
+def test_text_before_a_null_that_is_no_id_is_counted() -> None:
+    reports = ToolReports()
+    read_console(memoryview(f"{KAFKA_3_8}std::map::NULL\nID::NULL\nreturn x::NULL\n".encode()), "f", reports)
+    [note] = reports.notes
+    assert "2 lines not used, the first is line 2" in note
+
+
+def test_tombstones_beside_positions_are_of_groups() -> None:
+    for release in ("0.11", "2.0", "3.8"):
+        reports, damage = positions(f"{COMMITTED[release]}\ng::NULL\n")
+        assert (sum(reports.rows.values()), damage) == (2, [])
+
+
+@pytest.mark.parametrize("text", ["pay-1::NULL\n", TOMBSTONES["4.3"], "g::NULL\ng2::NULL\n"])
+def test_tombstones_alone_judge_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "console.txt").write_text(text)
+    report = replay([tmp_path])
+    assert [gap.gap for gap in report.not_judged] == [Gap.EVERYTHING]
+
+
+def test_an_id_may_repeat_its_own_beginning() -> None:
+    for name in ("aab,aab", "abcabdabcabc", "x,x,x"):
+        assert [record.transactional_id for record in read(KAFKA_3_8.replace("ID", name))[0]] == [name]

@@ -318,3 +318,9 @@ def test_a_line_of_one_thing_repeated_takes_no_time(unit: str) -> None:
     line = unit * (4000 // len(unit)) + "\x01"
     plain_parts(memoryview(f"{LOG[1][:29]}{line}\n{line}\nx | {LOG[0]}\n> {LOG[0]}\n".encode()))
     assert time.process_time() - started < 5
+
+
+def test_a_line_of_blanks_takes_linear_time() -> None:
+    started = time.process_time()
+    plain_parts(memoryview(b"pay-1::NULL\n" + b" " * 60_000 + b"\npay-2::NULL\n"))
+    assert time.process_time() - started < 2

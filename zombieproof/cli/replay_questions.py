@@ -19,9 +19,16 @@ from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.explaining.open.stated import says_what_is_open
 from zombieproof.traces.explaining.open.transactions import what_is_open
-from zombieproof.traces.explaining.timeline.subject import Subject, client_names, subject_names, subjects_called
+from zombieproof.traces.explaining.timeline.subject import (
+    Subject,
+    client_names,
+    row_called,
+    subject_names,
+    subjects_called,
+)
 from zombieproof.traces.explaining.timeline.timeline import timeline_of
 from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.judging.gathering.captures import told_by
 from zombieproof.traces.judging.histories.spans import span_of_evidence
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.timestamps import utc
@@ -177,6 +184,11 @@ def tell_so_far(screen: Screen, so_far: SoFar, form: Format) -> None:
 
 def _subject_called(name: str, examined: Examined) -> Subject:
     found = subjects_called(name, examined)
+    if not found and (row := row_called(name, examined.evidence.reports)) is not None:
+        raise WrongUsage(
+            f"{name!r} stands only in output of tools, such as {told_by(row.told)}: that shows one moment, and has no "
+            "timeline; --open lists what was open at that moment"
+        )
     if not found:
         takes = "--timeline takes a transactional id, a group, a partition such as orders-0, a producer such as"
         near = _near(name, subject_names(examined))

@@ -25,7 +25,7 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     certain = [txn.is_certain for held in found.partitions for txn in held.transactions]
     certain += [txn.is_certain for txn in found.transactions]
     is_open = any(certain) or found.stated or found.stated_transactions
-    what = "open" if is_open else "nothing is known to be open" if certain else "nothing is open"
+    what = "open" if is_open else "nothing is known to be open" if certain or found.undecided else "nothing is open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):
         sources = "; ".join(found.sources) or "the evidence"
@@ -39,6 +39,10 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
         screen.say(f"note: {unread}", "yellow", hang=2)
     if len(found.unread) > SHOWN_UNREAD:
         screen.say(f"and {len(found.unread) - SHOWN_UNREAD} more notes; --json has them all")
+    for sentence in found.undecided[:SHOWN_UNREAD]:
+        screen.say(f"not decided: {sentence}", "yellow", hang=2)
+    if len(found.undecided) > SHOWN_UNREAD:
+        screen.say(f"and {len(found.undecided) - SHOWN_UNREAD} more that are not decided; --json has them all")
     for place in found.damage[:SHOWN_DAMAGE]:
         screen.say(f"damaged: {place.file}, {place.unit} {place.position}: {place.message}", "yellow", hang=2)
     if len(found.damage) > SHOWN_DAMAGE:
@@ -100,6 +104,8 @@ def _show_on_partition(screen: Screen, held: HeldPartition, txn: OpenOnPartition
 
 
 def _ending(held: HeldPartition, txn: OpenOnPartition, written: Written) -> str:
+    if txn.transactional_id is None and txn.tool_says:
+        return f"{txn.tool_says}; its part of __transaction_state is not here: who will end this is not known"
     if txn.transactional_id is None:
         return "whose it is, is not known: the part of __transaction_state that has this producer id is not here"
     owner = f"{txn.transactional_id} is {txn.state or 'forgotten'}"

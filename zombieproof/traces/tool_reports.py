@@ -124,10 +124,23 @@ class ToolReports:
     def positions(self) -> dict[tuple[str | None, TopicPartition], GroupRow]:
         """Return the last position of each group and partition, without those that were deleted.
 
-        Of positions without the name of a group, the last of each partition.
+        Of positions without the name of a group, the last of each partition. Positions on which several files disagree
+        are left out.
         """
-        last = {(row.group, row.place): row for row in self.groups}
+        last = {key: rows[-1] for key, rows in self.last_positions().items() if len({row.offset for row in rows}) == 1}
         return {key: row for key, row in last.items() if row.offset is not None}
+
+    def last_positions(self) -> dict[tuple[str | None, TopicPartition], list[GroupRow]]:
+        """Return the last position in each file; of records, which have times, the newest of all files."""
+        found: dict[tuple[str | None, TopicPartition], dict[str, tuple[int, GroupRow]]] = {}
+        for row in self.groups:
+            in_files = found.setdefault((row.group, row.place), {})
+            before = in_files.get(row.told.file)
+            newest = before[0] if before else -1
+            time = newest if row.committed_ms is None else row.committed_ms
+            if not row.is_record or time >= newest:
+                in_files[row.told.file] = time, row
+        return {key: _newest_of(list(in_files.values())) for key, in_files in found.items()}
 
     def topics(self) -> set[str]:
         """Return the topics of all rows."""
@@ -135,3 +148,9 @@ class ToolReports:
         places += [row.place for row in self.groups] + [row.place for row in self.ends]
         places += [place for row in self.transactions for place in row.partitions or ()]
         return {topic for topic, _ in places}
+
+
+def _newest_of(rows: list[tuple[int, GroupRow]]) -> list[GroupRow]:
+    newest = max(time for time, _ in rows)
+    has_times = all(row.is_record and time >= 0 for time, row in rows)
+    return [row for time, row in rows if time == newest or not has_times]

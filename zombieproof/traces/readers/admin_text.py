@@ -34,9 +34,10 @@ STARTS = re.compile("|".join(re.escape(mark) + FIELD_OF[mark].pattern for mark i
 LISTED = re.compile(
     r"transactionalId='(?P<id>.*?)', producerId=(?P<producer>-?\d{1,19}), transactionState=(?P<state>\w+)\)"
 )
-PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})$", re.ASCII)
+PARTITION = re.compile(r"(?<![a-zA-Z0-9._-])(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})$", re.ASCII)
 PRODUCERS_OF = re.compile(
-    r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})[= ](?:PartitionProducerState\(activeProducers=)?\[",
+    r"(?<![a-zA-Z0-9._-])(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})[= ]"
+    r"(?:PartitionProducerState\(activeProducers=)?\[",
     re.ASCII,
 )
 OPTIONAL = re.compile(r"Optional(?:Int|Long)?(?:\.empty|\[(?P<value>-?\d{1,19})\])", re.ASCII)

@@ -43,6 +43,7 @@ from zombieproof.traces.readers.broker_log import read_broker_log
 from zombieproof.traces.readers.cleaning import explain_holes
 from zombieproof.traces.readers.client_calls import read_calls
 from zombieproof.traces.readers.client_log import read_client_log
+from zombieproof.traces.readers.console_order import SORTED, in_order
 from zombieproof.traces.readers.console_text import read_console
 from zombieproof.traces.readers.coordinator_log import read_coordinator_log
 from zombieproof.traces.readers.dialects import dialect_of_console, dialects_of_dump
@@ -515,13 +516,21 @@ class _Collector:
                 evidence.damage += (damage for segment in copy.segments for damage in segment.damage)
         self._internal(copies)
         known = {record.transactional_id for record in evidence.transaction_states}
-        evidence.transaction_states += (record for record in self._console if record.transactional_id not in known)
+        self._put_in_order([record for record in self._console if record.transactional_id not in known])
         evidence.snapshots += _distinct(self._snapshots, _snapshot_identity)
         evidence.aborted_transactions += _distinct(self._aborted, _aborted_identity)
         add_calls(evidence)
         explain_holes(evidence)
         look_for_ends(evidence)
         return evidence
+
+    def _put_in_order(self, printed: list[TransactionStateRecord]) -> None:
+        """Add the records of console consumers, which show no offsets."""
+        ordered = in_order(printed)
+        self.evidence.transaction_states += ordered.records
+        self.evidence.damage += ordered.damage
+        if ordered.sorted_files:
+            self.evidence.dialects.setdefault(SORTED, []).extend(ordered.sorted_files)
 
     def _latest_in(self) -> dict[str, int]:
         """By folder, the time of the newest batch of the segments in it."""

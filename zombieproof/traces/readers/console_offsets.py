@@ -6,6 +6,7 @@ records of open and aborted transactions as well.
 """
 
 import re
+from itertools import islice
 
 from zombieproof.formats.faults import Undecodable
 from zombieproof.traces.readers import internal_text
@@ -14,20 +15,20 @@ from zombieproof.traces.tool_reports import GroupRow, Told
 OFFSETS = "console consumer of __consumer_offsets"
 NO_OFFSETS = f"{OFFSETS}, which holds no offset (metadata of groups, or a record that the tool did not know)"
 
-KEY = re.compile(
-    r"\[(?P<group>[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*),(?P<topic>[a-zA-Z0-9._-]{1,249}),(?P<partition>\d{1,10})\]::",
-    re.ASCII,
-)
+PLACE = re.compile(r",(?P<topic>[a-zA-Z0-9._-]{1,249}),(?P<partition>\d{1,10})\]::", re.ASCII)
+MOST_KEYS = 8
+BRACKET = re.compile(r"[\[\]]")
 NUMBER = r"-?\d{1,19}"
 EXPIRY = rf"(?:None|Some\({NUMBER}\)|Optional(?:Long)?(?:\.empty|\[{NUMBER}\])|{NUMBER}|NO_EXPIRY_TIMESTAMP)"
 VALUES = (
     re.compile(
-        rf"OffsetAndMetadata\((?:committedO|o)ffset=(?P<offset>{NUMBER})(?:, leaderEpoch=[^,]*)?, metadata=.*"
-        rf"?, commitTimestamp(?:Ms)?=(?P<time>{NUMBER})(?:, expireTimestamp(?:Ms)?={EXPIRY})?(?:, \w+=[^,()]*)*\)",
+        rf"OffsetAndMetadata\((?:committedO|o)ffset=(?P<offset>{NUMBER})(?:, leaderEpoch=[^,]*)?, metadata=.*?"
+        rf", commitTimestamp(?:Ms)?=(?P<time>{NUMBER})(?:, expireTimestamp(?:Ms)?={EXPIRY})?"
+        r"(?:, \w+=[^,()]*){0,8}\)",
         re.ASCII,
     ),
     re.compile(
-        rf"\[OffsetMetadata\[(?P<offset>{NUMBER}),.*\]\s*,?\s*CommitTime (?P<time>{NUMBER})"
+        rf"\[OffsetMetadata\[(?P<offset>{NUMBER}),.*\]\s*(?:,\s*)?CommitTime (?P<time>{NUMBER})"
         rf"(?:,?\s*ExpirationTime {EXPIRY})?\]",
         re.ASCII,
     ),
@@ -38,7 +39,18 @@ GROUP = re.compile(r"::(?:GroupMetadata\(|\[[^\[\],]*,(?:Some\(|None,))|^\s*unkn
 
 def is_of_offsets(line: str) -> bool:
     """Return whether a line, even a cut one, is from this formatter or the one for metadata of groups."""
-    return "::" in line and (KEY.search(line) is not None or GROUP.search(line) is not None)
+    return "::" in line and (_key_in(line) is not None or GROUP.search(line) is not None)
+
+
+def _key_in(line: str) -> tuple[str, re.Match[str]] | None:
+    """Return the group and the rest of a key ``[group,topic,partition]::``; a group may have brackets in its name."""
+    for place in islice(PLACE.finditer(line), MOST_KEYS):
+        depth = 0
+        for bracket in reversed(list(BRACKET.finditer(line, 0, place.start()))):
+            depth += 1 if bracket[0] == "]" else -1
+            if depth < 0:
+                return line[bracket.end() : place.start()], place
+    return None
 
 
 def row_in(line: str, file: str, number: int) -> GroupRow | None:
@@ -47,15 +59,16 @@ def row_in(line: str, file: str, number: int) -> GroupRow | None:
     Raises:
         Undecodable: the line is cut or garbled.
     """
-    key = KEY.search(line)
+    key = _key_in(line)
     if key is None:
         return None
-    value = next(filter(None, (form.match(line, key.end()) for form in VALUES)), None)
+    group, place = key
+    value = next(filter(None, (form.match(line, place.end()) for form in VALUES)), None)
     if value is None:
         raise Undecodable("the line is cut")
     return GroupRow(
-        group=key["group"],
-        place=(key["topic"], int(key["partition"])),
+        group=group,
+        place=(place["topic"], int(place["partition"])),
         offset=int(value["offset"]) if value["offset"] else None,
         told=Told(OFFSETS, file, number),
         committed_ms=int(value["time"]) if value["time"] else None,

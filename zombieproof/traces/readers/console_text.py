@@ -9,6 +9,7 @@ fields in another order. So a line is read from its ``::`` on: the fields repeat
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -27,16 +28,23 @@ OF_A_GROUP = re.compile(
     r'\{\s*"key"\s*:\s*\{\s*"(?:version|type)"\s*:\s*"?\d+"?\s*,\s*"data"\s*:\s*\{\s*"group(?:Id)?"\s*:'
 )
 VALUE = "::TransactionMetadata("
+ID_FIELD = "transactionalId="
 FIELDS = (
     "transactionalId=|producerId|producerEpoch=|txnTimeoutMs=|state=|pendingState=|topicPartitions=|partitions=|txn"
 )
 RECORD = re.compile(rf"::TransactionMetadata\((?:{FIELDS})")
-CUT = re.compile(r"::T[A-Za-z]*\(?[A-Za-z]*$")
+CUT = re.compile(r"::T[A-Za-z]*(?:\([A-Za-z]*)?$")
 MOST_WRAPS = 3
+MOST_SHOWN = 200
+TOO_DEEP = 500
+MOST_MENTIONS = 8
+"""How many places in one line are tried as the beginning of its record, or as its id."""
 TOMBSTONE = re.compile(r"(?P<id>.*\S)::NULL(?:\s*|\s+(?://|#|--|<-|\().*)")
 BEFORE = re.compile(
     r"\s*(?:(?://+|#+|\*|--)\s+)?(?:(?:CreateTime|LogAppendTime|Partition|Offset):\d+\t|NoTimestamp\t)*"
 )
+PLAIN = re.compile(r"(?!.*::)\S+")
+"""An id that is believed of a tombstone alone: program code has ``std::map::NULL`` and ``return Foo::NULL``."""
 INSIDE_A_NAME = re.compile(r"[\w.-]$")
 WITHOUT_EQUALS = re.compile(
     r"(?<![\w=])(producerId|producerEpoch|txnTimeoutMs|txnStartTimestamp|txnLastUpdateTimestamp)(?=-?\d)"
@@ -51,7 +59,13 @@ def looks_like_console(text: str) -> bool:
     """Whether a piece of text from the beginning of a file comes from such a consumer."""
     if OBJECT.search(text) and ('"transactionalId"' in text or OF_A_GROUP.search(text)):
         return True
-    return any(_is_record(line) or line.endswith("::NULL") for line in text.split("\n") if "::" in line)
+    lines = [line.rstrip("\r") for line in text.split("\n") if line.strip()] if "::" in text else []
+    return any(map(_is_record, lines)) or (bool(lines) and all(map(_is_plain_tombstone, lines)))
+
+
+def _is_plain_tombstone(line: str) -> bool:
+    found = TOMBSTONE.fullmatch(line)
+    return found is not None and PLAIN.fullmatch(_without_noise(found["id"])) is not None
 
 
 def _is_record(line: str) -> bool:
@@ -78,12 +92,12 @@ def read_console(
 
 
 def _objects(text: str, file: str, damage: list[Damage], reports: ToolReports) -> Iterator[Found]:
-    end, broken, line, counted_to = 0, False, 1, 0
+    end, broken, line, counted_to, position = 0, False, 1, 0, Position(text)
     while begin := OBJECT.search(text, end):
         at = begin.start()
         line, counted_to = line + text.count("\n", counted_to, at), at
         if not broken:
-            _check_between(text, end, at, file, damage)
+            _check_between(position, end, at, file, damage)
         try:
             document, end = DECODER.raw_decode(text, at)
             broken = False
@@ -95,27 +109,47 @@ def _objects(text: str, file: str, damage: list[Damage], reports: ToolReports) -
             else:
                 reports.rows[NO_OFFSETS] += 1
         except (ValueError, RecursionError) as fault:
-            end, broken = max(end, begin.end()), True
-            damage.append(_unreadable(text, at, file, str(fault)))
+            # Of brackets that are nested too deep, none of the next begins a record either.
+            end, broken = max(end, at + TOO_DEEP if isinstance(fault, RecursionError) else begin.end()), True
+            damage.append(_unreadable(position, at, file, _short(fault)))
     if not broken:
-        _check_between(text, end, len(text), file, damage)
+        _check_between(position, end, len(text), file, damage)
         brace = text.rfind("{", end)
         if brace != -1 and '{"key":'.startswith(text[brace:].rstrip()):
-            damage.append(_unreadable(text, brace, file, "it is cut"))
+            damage.append(_unreadable(position, brace, file, "it is cut"))
 
 
-def _check_between(text: str, start: int, end: int, file: str, damage: list[Damage]) -> None:
+def _check_between(position: "Position", start: int, end: int, file: str, damage: list[Damage]) -> None:
     """What stands between two records is a message of the tool, or what is left of a record."""
-    marks = [text.find(mark, start, end) for mark in ('"transactionalId"', '"commitTimestamp"')]
+    marks = [position.text.find(mark, start, end) for mark in ('"transactionalId"', '"commitTimestamp"')]
     mark = max(marks)
     if mark != -1:
-        damage.append(_unreadable(text, mark, file, "its beginning is missing"))
+        damage.append(_unreadable(position, mark, file, "its beginning is missing"))
 
 
-def _unreadable(text: str, at: int, file: str, fault: str) -> Damage:
-    position = len(text[:at].encode())
-    topic = "offsets" if OF_A_GROUP.match(text, at) else "transaction"
-    return Damage(file, position, f"a record of the {topic} log cannot be read: {fault}")
+@dataclass(slots=True)
+class Position:
+    """Counts bytes up to places in a text that are asked for in ascending order."""
+
+    text: str
+    at: int = 0
+    count: int = 0
+
+    def bytes_before(self, at: int) -> int:
+        """Return how many bytes of UTF-8 stand before a place."""
+        self.count += len(self.text[self.at : at].encode())
+        self.at = at
+        return self.count
+
+
+def _short(fault: Exception) -> str:
+    text = str(fault)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
+def _unreadable(position: Position, at: int, file: str, fault: str) -> Damage:
+    topic = "offsets" if OF_A_GROUP.match(position.text, at) else "transaction"
+    return Damage(file, position.bytes_before(at), f"a record of the {topic} log cannot be read: {fault}")
 
 
 def _record(document: internal_text.Json) -> Found | None:
@@ -144,14 +178,18 @@ def _record(document: internal_text.Json) -> Found | None:
 
 def _lines(text: str, file: str, damage: list[Damage], reports: ToolReports) -> Iterator[Found]:
     lines = [line.rstrip("\r") for line in text.split("\n")] if "::" in text else []
-    has_groups = any("::GroupMetadata(" in line for line in lines) and not RECORD.search(text)
+    has_groups = any(map(console_offsets.is_of_offsets, lines)) and not RECORD.search(text)
+    known: set[str] = set()
+    doubtful: list[int] = []
     for number, line in enumerate(lines, 1):
         if "::" not in line or OBJECT.search(line):
             continue
         topic = "transaction"
         try:
             if RECORD.search(line):
-                yield _unwrapped(lines, number, _whole_transaction)
+                found = _unwrapped(lines, number, _whole_transaction)
+                known.add(found[0])
+                yield found
             elif console_offsets.is_of_offsets(line):
                 topic = "offsets"
                 row = _unwrapped(lines, number, partial(console_offsets.row_in, file=file, number=number))
@@ -159,16 +197,23 @@ def _lines(text: str, file: str, damage: list[Damage], reports: ToolReports) -> 
                     reports.rows[NO_OFFSETS] += 1
                 else:
                     reports.take(row)
-            elif found := TOMBSTONE.fullmatch(line):
+            elif tombstone := TOMBSTONE.fullmatch(line):
+                name = _without_noise(tombstone["id"])
                 if has_groups:
                     reports.rows[NO_OFFSETS] += 1
+                elif name in known or PLAIN.fullmatch(name):
+                    yield name, None
                 else:
-                    yield _without_noise(found["id"]), None
+                    doubtful.append(number)
             elif number == len(lines) and CUT.search(line):
                 raise Undecodable("the line is cut")
         except Undecodable as fault:
-            message = f"a record of the {topic} log cannot be read: {fault}"
+            message = f"a record of the {topic} log cannot be read: {_short(fault)}"
             damage.append(Damage(file, number, message, Unit.LINE))
+    if doubtful:
+        count = f"{len(doubtful)} line{'s' if len(doubtful) > 1 else ''}"
+        why = "::NULL stands after text that no record above has as its transactional id"
+        reports.notes.append(f"{file}: {count} not used, the first is line {doubtful[0]}: {why}")
 
 
 def _unwrapped(lines: Sequence[str], number: int, read: Callable[[str], Item]) -> Item:
@@ -200,31 +245,54 @@ def _without_noise(text: str) -> str:
 
 
 def _whole_transaction(line: str) -> Found:
-    at = line.index(VALUE)
-    while True:
-        before, inside = line[:at], line[at + len(VALUE) :]
-        name = _repeated(before, inside)
-        if name is not None:
-            break
+    at = -1
+    for _ in range(MOST_MENTIONS):
         at = line.find(VALUE, at + 1)
         if at == -1:
-            raise Undecodable("the line is cut, or the fields do not repeat the id before them")
-    field = f"transactionalId={name}"
-    start = inside.index(field)
-    if start == 0:
-        return name, _old_value(_fields(inside[len(field) :].removeprefix(", ")))
-    return name, _old_value(_fields(inside[:start] + inside[start + len(field) :].removeprefix(", ")))
+            break
+        before, inside = line[:at], line[at + len(VALUE) :]
+        if name := _repeated(before, inside):
+            field = f"transactionalId={name}"
+            start = inside.index(field)
+            rest = inside[start + len(field) :].removeprefix(", ")
+            return name, _old_value(_fields(inside[:start] + rest))
+    raise Undecodable("the line is cut, or the fields do not repeat the id before them")
 
 
 def _repeated(before: str, inside: str) -> str | None:
     """Return the longest end of the text before the ``::`` that the fields repeat as the transactional id."""
-    found = ""
-    for start in re.finditer("transactionalId=", inside):
-        for end in re.finditer("[,)]", inside[start.end() :]):
-            name = inside[start.end() : start.end() + end.start()]
-            is_end = before.endswith(name) and not INSIDE_A_NAME.search(before[: len(before) - len(name)])
-            found = name if is_end and len(name) > len(found) else found
+    found, at = "", -1
+    for _ in range(MOST_MENTIONS):
+        at = inside.find(ID_FIELD, at + 1)
+        if at == -1:
+            break
+        start = at + len(ID_FIELD)
+        rest = inside[start : start + len(before) + 1]
+        for length in _common_lengths(before, rest[: len(before)]):
+            is_end = rest[length : length + 1] in (",", ")") and not INSIDE_A_NAME.search(before[-length - 1 : -length])
+            if is_end and length > len(found):
+                found = rest[:length]
     return found or None
+
+
+def _common_lengths(text: str, start: str) -> Iterator[int]:
+    """Yield the lengths of all ends of a text that `start` begins with, the longest first, in linear time."""
+    if not start:
+        return
+    shorter, length = [0] * len(start), 0
+    for at in range(1, len(start)):
+        while length and start[at] != start[length]:
+            length = shorter[length - 1]
+        length += start[at] == start[length]
+        shorter[at] = length
+    length = 0
+    for character in text:
+        while length and (length == len(start) or character != start[length]):
+            length = shorter[length - 1]
+        length += character == start[length]
+    while length:
+        yield length
+        length = shorter[length - 1]
 
 
 def _fields(inside: str) -> ScalaFields:

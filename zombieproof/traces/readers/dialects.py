@@ -14,7 +14,7 @@ _UPPER_CODEC = re.compile(rb"^baseOffset: .* compresscodec: [A-Z]+ ", re.MULTILI
 _NO_HORIZON = re.compile(rb"^baseOffset: (?!.* deleteHorizonMs: )", re.MULTILINE)
 _SHORT_START = re.compile(rb"^Starting offset: ", re.MULTILINE)
 _LONG_START = re.compile(rb"^Log starting offset: ", re.MULTILINE)
-_OLD_CONSOLE = re.compile(rb"::(?:TransactionMetadata\(|OffsetAndMetadata\(|GroupMetadata\(|\[)")
+_OLD_CONSOLE = re.compile(rb"::(?:TransactionMetadata\(|OffsetAndMetadata\(|GroupMetadata\(|\[|NULL\b)")
 _STATE_NAME = re.compile(rb'"transactionStatus":\s*"[A-Za-z]')
 
 _LOGS = (

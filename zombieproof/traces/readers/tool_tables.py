@@ -35,7 +35,8 @@ from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
 
 HEAD = 1 << 16
 
-OPTION = re.compile(r"--(?P<name>[a-z-]+)[ =]+(?P<value>[^\s-]\S*)")
+LONGEST_COMMAND = 1 << 11
+OPTION = re.compile(r"(?<!-)--(?P<name>[a-z][a-z-]{0,40})[ =]+(?P<value>[^\s-]\S*)")
 CONTINUES = re.compile(r"(?:\\|\s[\^`])\s*$")
 """The end of a line after which a command continues: in a shell, cmd.exe and PowerShell."""
 OFFSET_LINE = re.compile(
@@ -242,7 +243,7 @@ class _Reader:
         if found is None or _header(line):
             return False
         self._drop_half()
-        if CONTINUES.search(whole):
+        if len(whole) < LONGEST_COMMAND and CONTINUES.search(whole):
             self.unfinished_command = whole.rstrip()[:-1].rstrip()
         self.command = _subcommand(found)
         options = {option["name"]: option["value"].strip("'\"`") for option in OPTION.finditer(whole)}

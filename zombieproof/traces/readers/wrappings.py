@@ -194,7 +194,7 @@ FIXED = (
     _by_pattern("inline code", r"`(?P<text>[^`]*)`(?:<br/?>)?"),
     _by_pattern("fences of code", r"(?:\{(?:code|noformat)[^}]*\}|<(?:pre|code)[^>]*>)+(?P<text>\S.*)"),
     _by_pattern("comments", r"(?://+|#+|\*+|--|;+) ?(?P<text>.*)"),
-    _by_pattern("line breaks of HTML", r"(?P<text>.*?)\s*<br ?/?>"),
+    _by_pattern("line breaks of HTML", r"(?P<text>(?:.*\S)?)\s*<br ?/?>"),
     _by_pattern("quotation marks", r'"(?P<text>.*)"[,;]?'),
     _by_pattern("lines of journalctl -o export", r"MESSAGE=(?P<text>.*)"),
     _by_pattern(

@@ -25,7 +25,7 @@ class OpenOnPartition:
 
     `records` are its records there. `decided` is what its coordinator decided if it forgot the marker: commit or abort.
     `pending_offsets` are offsets of groups that wait for it. `is_certain` is False where its marker can stand in what
-    cannot be read; then nobody can say who will end it.
+    cannot be read; then nobody can say who will end it. `tool_says` names the owner by a tool, where no log does.
     """
 
     producer_id: int
@@ -41,6 +41,7 @@ class OpenOnPartition:
     decided: TransactionOutcome | None
     is_certain: bool
     pending_offsets: list[str] = field(default_factory=list)
+    tool_says: str = ""
 
 
 @dataclass(slots=True)
@@ -139,7 +140,8 @@ class Open:
 
     `stated` and `stated_transactions` are open according to tools and snapshots, not to a log. `sources` names
     what they were taken from, also where nothing is open. `unread` names lines of tools, and
-    places of damaged snapshots, that were not used: they may hold more. `damage` may hide the end of what is open.
+    places of damaged snapshots, that were not used: they may hold more. `undecided` names rows of tools that contradict
+    each other or a log, where nothing tells which is later. `damage` may hide the end of what is open.
     """
 
     verdict: Judgement
@@ -152,4 +154,5 @@ class Open:
     stated_transactions: list[StatedTransaction] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
     damage: list[DamagedPlace] = field(default_factory=list)

@@ -5,7 +5,7 @@ who will end them; `find-hanging` asks both. All of them describe a past moment,
 Source: KIP-664; TransactionsCommand (a coordinator epoch below 0 is sent as 0); reference §9.5.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from zombieproof.formats.topics import TopicPartition
@@ -13,12 +13,12 @@ from zombieproof.traces.evidence import Evidence, ProducerSnapshot
 from zombieproof.traces.explaining.open.models import EndedBy, StatedOpen, StatedTransaction
 from zombieproof.traces.explaining.scene.shell import quoted
 from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.judging.gathering.captures import last_states, told_by
 from zombieproof.traces.judging.gathering.statements import (
     UNFINISHED,
     coordinator_answer,
     log_answer,
     newest_ms,
-    told_by,
 )
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.tool_reports import ProducerRow, Told, TransactionRow
@@ -37,6 +37,7 @@ class Stated:
     transactions: list[StatedTransaction] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
 
 
 def says_what_is_open(evidence: Evidence) -> bool:
@@ -48,9 +49,14 @@ def says_what_is_open(evidence: Evidence) -> bool:
 def what_is_stated(examined: Examined, narrowing: Narrowing) -> Stated:
     """List all transactions that are open according to tools and snapshots, without those that a log has."""
     evidence = examined.evidence
-    rows = [row for row in _rows(evidence) if not (row.place and narrowing.leaves_out(row.place[0]))]
+    last = last_states(evidence.reports.transactions, evidence.reports.producers)
+    rows = [
+        row
+        for row in (*last.producers, *_of_snapshots(evidence))
+        if not (row.place and narrowing.leaves_out(row.place[0]))
+    ]
     open_rows = [row for row in rows if row.first_offset is not None]
-    owners = _owners(evidence.reports.transactions)
+    owners = last.owners
     found: dict[object, list[ProducerRow]] = {}
     for row in sorted(open_rows, key=_detail):
         answer = log_answer(examined.folded, row)
@@ -63,6 +69,7 @@ def what_is_stated(examined: Examined, narrowing: Narrowing) -> Stated:
         transactions=[_transaction(examined, row) for row in unfinished if not _is_in_log(examined, row)],
         sources=list(_sources(evidence, rows)),
         unread=list(_unread(evidence)),
+        undecided=[*last.undecided, *_contradicted(examined, owners)],
     )
 
 
@@ -74,10 +81,20 @@ def _unread(evidence: Evidence) -> Iterator[str]:
 
 
 def _sources(evidence: Evidence, rows: Iterable[ProducerRow]) -> Iterator[str]:
-    told = [row.told for row in rows] + [row.told for row in evidence.reports.transactions]
+    told = [row.told for row in (*evidence.reports.producers, *rows)] + [
+        row.told for row in evidence.reports.transactions
+    ]
     yield from dict.fromkeys(f"{each.tool} ({each.file})" for each in told)
     empty = (tool for tool, count in evidence.reports.rows.items() if not count)
     yield from (f"{tool} (without rows)" for tool in empty if tool.startswith("kafka-transactions.sh"))
+
+
+def _contradicted(examined: Examined, owners: Mapping[object, TransactionRow]) -> Iterator[str]:
+    """Yield the comparison of each row that says ended with a log that says open."""
+    for row in owners.values():
+        answer = coordinator_answer(examined.folded, row)
+        if answer is not None and answer.is_open_in_log and row.state not in UNFINISHED:
+            yield answer.sentence
 
 
 def _is_in_log(examined: Examined, row: TransactionRow) -> bool:
@@ -90,8 +107,7 @@ def _detail(row: ProducerRow) -> tuple[bool, bool]:
     return not row.is_hanging, row.as_of_offset is not None
 
 
-def _rows(evidence: Evidence) -> Iterator[ProducerRow]:
-    yield from evidence.reports.producers
+def _of_snapshots(evidence: Evidence) -> Iterator[ProducerRow]:
     for snapshot in _newest(evidence.snapshots):
         place: TopicPartition | None = (snapshot.topic, snapshot.partition) if snapshot.topic else None
         log = evidence.log(*place) if place else None
@@ -120,21 +136,6 @@ def _newest(snapshots: Iterable[ProducerSnapshot]) -> list[ProducerSnapshot]:
     return list(found.values())
 
 
-def _owners(rows: Iterable[TransactionRow]) -> dict[object, TransactionRow]:
-    """Return the last row of each transactional id, or producer id if it has none; a description beats a list."""
-    ids = {row.producer_id: row.transactional_id for row in rows if row.transactional_id is not None}
-    found: dict[object, TransactionRow] = {}
-    for row in rows:
-        name = row.transactional_id if row.transactional_id is not None else ids.get(row.producer_id)
-        key = name if name is not None else row.producer_id
-        before = found.get(key)
-        if before is None or row.partitions is not None:
-            found[key] = replace(row, transactional_id=name)
-        elif before.partitions is None or before.state != row.state:
-            found[key] = row
-    return found
-
-
 def _owner_of(examined: Examined, producer_id: int, owners: dict[object, TransactionRow]) -> TransactionRow | None:
     """Return the last known state of the id that has a producer id, from a tool or the coordinator's log."""
     for row in owners.values():
@@ -156,6 +157,13 @@ def _owner_of(examined: Examined, producer_id: int, owners: dict[object, Transac
                 partitions=value.partitions,
             )
     return None
+
+
+def owner_by_tools(examined: Examined, producer_id: int) -> str:
+    """Name the transactional id and state that tools report of a producer id; empty if they do not."""
+    owners = last_states(examined.evidence.reports.transactions, ()).owners
+    rows = [row for row in owners.values() if row.producer_id == producer_id and row.transactional_id is not None]
+    return "; ".join(f"{row.transactional_id} is {row.state}, as {told_by(row.told)} says" for row in rows)
 
 
 def _ended_by(row: ProducerRow, owner: TransactionRow | None) -> EndedBy:

@@ -12,7 +12,7 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import Evidence, Holes, PartitionLog, TransactionLogValue, TransactionStateRecord
 from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
-from zombieproof.traces.explaining.open.stated import what_is_stated
+from zombieproof.traces.explaining.open.stated import owner_by_tools, what_is_stated
 from zombieproof.traces.judging.across.matching import listed_by_partition, match
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.gathering.statements import newest_ms
@@ -54,6 +54,7 @@ def what_is_open(examined: Examined, narrowing: Narrowing = EVERYTHING) -> Open:
         stated_transactions=stated.transactions,
         sources=stated.sources,
         unread=stated.unread,
+        undecided=stated.undecided,
         damage=examined.report.damage,
     )
 
@@ -109,6 +110,7 @@ def _on_partition(
         decided=txn.outcome if txn is not None and ended_by is EndedBy.NOBODY else None,
         is_certain=is_certain,
         pending_offsets=_pending_offsets(examined.evidence, history.place, begun),
+        tool_says="" if owner else owner_by_tools(examined, begun.producer_id),
     )
 
 

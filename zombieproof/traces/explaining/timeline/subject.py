@@ -13,7 +13,10 @@ from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.readers.files import TOPIC_PARTITION
+from zombieproof.traces.tool_reports import EndRow, GroupRow, ProducerRow, ToolReports, TransactionRow
 from zombieproof.traces.verdict.report import named
+
+AnyRow = ProducerRow | TransactionRow | GroupRow | EndRow
 
 PRODUCER = re.compile(r"(?:producer )?(?P<id>\d{1,19})(?::(?P<epoch>\d{1,5}))?", re.ASCII)
 
@@ -78,6 +81,23 @@ def subjects_called(text: str, examined: Examined) -> list[Subject]:
     # A client is often called as its transactional id is: then the id says more.
     found += [Subject(SubjectKind.CLIENT, name) for name in called if name in clients and name not in meant]
     return found
+
+
+def row_called(text: str, reports: ToolReports) -> AnyRow | None:
+    """The first row of a tool that is about an id, partition, producer or group of that name."""
+    place, match = _place(text.removeprefix("partition ")), PRODUCER.fullmatch(text)
+    producer_id = int(match["id"]) if match else None
+    for row in reports.transactions:
+        is_called = row.transactional_id is not None and row.transactional_id in (text, text.removeprefix("id "))
+        if is_called or row.producer_id == producer_id or place in (row.partitions or ()):
+            return row
+    for producer in reports.producers:
+        if producer.producer_id == producer_id or (place is not None and producer.place == place):
+            return producer
+    for position in reports.groups:
+        if position.place == place or position.group in (text, text.removeprefix("group ")):
+            return position
+    return next((end for end in reports.ends if end.place == place), None)
 
 
 def client_names(evidence: Evidence) -> list[str]:

@@ -76,8 +76,8 @@ def clients_unseen(evidence: Evidence, partitions: Iterable[PartitionHistory]) -
 
 
 def nothing_judged(evidence: Evidence) -> list[NotJudged]:
-    """The one gap of evidence without any log of a partition and without any record of a coordinator."""
-    if evidence.transaction_states or any(log.batches for log in evidence.logs):
+    """The one gap of evidence without any log of a partition and without any state of a transaction."""
+    if any(record.value for record in evidence.transaction_states) or any(log.batches for log in evidence.logs):
         return []
     found = [what for what, items in _without_logs(evidence).items() if items]
     had = f"there is {' and '.join(found)}, and no log to hold it against" if found else "no log was given"
@@ -106,6 +106,7 @@ def _places_named(evidence: Evidence) -> str:
 
 def _without_logs(evidence: Evidence) -> dict[str, object]:
     return {
+        "nothing but tombstones of transactional ids": evidence.transaction_states,
         "a client's log": evidence.client_lines or evidence.client_calls or evidence.client_outcomes,
         "a broker's log": evidence.coordinator_lines or evidence.broker_lines or evidence.hosted,
         "a producer snapshot": evidence.snapshots,

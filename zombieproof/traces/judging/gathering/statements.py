@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.evidence import Evidence, ProducerSnapshot
 from zombieproof.traces.judging.folded import Folded
+from zombieproof.traces.judging.gathering.captures import LastStates, last_states, told_by, undecided_positions
 from zombieproof.traces.judging.histories.group_history import read_groups
 from zombieproof.traces.judging.histories.spans import span_of_evidence
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.internal_text import STATE_NAMES
 from zombieproof.traces.readers.timestamps import utc
-from zombieproof.traces.tool_reports import GroupRow, ProducerRow, Told, ToolReports, TransactionRow
+from zombieproof.traces.tool_reports import GroupRow, ProducerRow, Told, TransactionRow
 from zombieproof.traces.verdict.report import StatedByTools, StatedEnd, StatedPosition, named
 
 UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
@@ -25,17 +26,14 @@ UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 class LogAnswer:
     """The comparison of a row with a log, as a sentence that cites both.
 
-    `is_listed`: the log has the transaction, open or ended, so the report lists it from there.
+    `is_listed`: the log has the transaction, open or ended, so the report lists it from there. `is_open_in_log`: a
+    coordinator's last record has it unfinished.
     """
 
     sentence: str
     agrees: bool
     is_listed: bool = False
-
-
-def told_by(told: Told) -> str:
-    """Name the tool, the file and the line."""
-    return f"{told.tool} ({told.file}, line {told.line})"
+    is_open_in_log: bool = False
 
 
 def at_time(ms: int | None, before: str = " at ") -> str:
@@ -54,6 +52,7 @@ def stated_by_tools(folded: Folded, narrowing: Narrowing) -> StatedByTools | Non
     if not (reports.rows or reports.notes or snapshots):
         return None
     found = list(_compared(folded, narrowing))
+    last = last_states(reports.transactions, reports.producers)
     return StatedByTools(
         positions=[
             StatedPosition(
@@ -75,18 +74,22 @@ def stated_by_tools(folded: Folded, narrowing: Narrowing) -> StatedByTools | Non
             if not narrowing.leaves_out(row.place[0])
         ],
         snapshots=[_of_snapshot(each) for each in snapshots],
-        unfinished=_unfinished(reports) + sum(map(open_entries, snapshots)),
+        unfinished=_unfinished(last) + sum(map(open_entries, snapshots)),
         agreed=len({each.sentence for each in found if each.agrees}),
-        compared=list(dict.fromkeys(each.sentence for each in found if not each.agrees)),
+        compared=list(
+            dict.fromkeys(
+                [*(each.sentence for each in found if not each.agrees), *last.undecided, *undecided_positions(reports)]
+            )
+        ),
         notes=reports.notes,
     )
 
 
-def _unfinished(reports: ToolReports) -> int:
+def _unfinished(last: LastStates) -> int:
     open_there = {
-        (row.place, row.producer_id, row.first_offset) for row in reports.producers if row.first_offset is not None
+        (row.place, row.producer_id, row.first_offset) for row in last.producers if row.first_offset is not None
     }
-    at_coordinators = {row.producer_id for row in reports.transactions if row.state in UNFINISHED}
+    at_coordinators = {row.producer_id for row in last.owners.values() if row.state in UNFINISHED}
     return len(open_there) + len(at_coordinators - {producer_id for _, producer_id, _ in open_there})
 
 
@@ -175,9 +178,12 @@ def coordinator_answer(folded: Folded, row: TransactionRow) -> LogAnswer | None:
     is_same = STATE_NAMES.get(row.state.upper()) is value.state and value.producer_id == row.producer_id
     if is_same and row.producer_epoch in (None, value.producer_epoch):
         return LogAnswer(f"{says}; so does __transaction_state{where}", agrees=True, is_listed=True)
+    is_open = value.state.name.replace("_", "").casefold() in map(str.casefold, UNFINISHED)
     has = f"{value.state.name}, producer {value.producer_id} epoch {value.producer_epoch}"
     has += at_time(value.last_update_ms, ", ")
-    return LogAnswer(f"{says}; __transaction_state{where} says {has}: one of the two is older", agrees=False)
+    return LogAnswer(
+        f"{says}; __transaction_state{where} says {has}: one of the two is older", agrees=False, is_open_in_log=is_open
+    )
 
 
 def _of_position(folded: Folded, row: GroupRow, committed: dict[TopicPartition, int]) -> Iterator[LogAnswer]:
