@@ -1,5 +1,6 @@
 """What a text dump shows: its segments, snapshots and indexes, how much of it was understood, and what is not shown."""
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from zombieproof.formats.faults import Undecodable
@@ -185,9 +186,12 @@ class DumpedSegment:
         return [Damage(self.content.file, line, fault, Unit.LINE)]
 
     def has_shown(self, batch: LoggedBatch) -> bool:
-        """Whether a batch was shown before."""
+        """Whether a batch was shown before. Positions rise with the offsets of sound batches."""
         what = batch.position, batch.base_offset, batch.crc, batch.producer_id, batch.base_sequence
-        shown = (*self.content.batches, *self.content.unsound)
+        sound = self.content.batches
+        first = bisect_left(sound, batch.position, key=lambda each: each.position)
+        behind = bisect_right(sound, batch.position, lo=first, key=lambda each: each.position)
+        shown = (*sound[first:behind], *self.content.unsound)
         return any(what == (o.position, o.base_offset, o.crc, o.producer_id, o.base_sequence) for o in shown)
 
     def name_after_first_batch(self) -> None:
