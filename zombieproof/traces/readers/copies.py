@@ -90,7 +90,7 @@ def _why_kept(gap: OffsetGap, log: PartitionLog, other: PartitionLog) -> str:
             if batch.is_transactional and batch.base_offset in here:
                 begun[batch.producer_id] = batch.base_offset
         elif (first := begun.pop(batch.producer_id, None)) is not None and batch.base_offset >= gap.first:
-            return f"the cleaner keeps a marker while its transaction has records, and offset {first} is there"
+            return f"the cleaner keeps the marker of a transaction while it has records, and offset {first} is there"
     keys = list(keys_of(other))
     newest = {key: offset for offset, key in keys}
     if len(keys) < EXAMINED:
