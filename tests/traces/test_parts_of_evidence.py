@@ -68,6 +68,36 @@ def test_a_first_record_that_is_gone_is_named(tmp_path: Path) -> None:
     assert [place.message for place in report.damage] == ["0 of the 2 records at offset 0 are shown"]
 
 
+def without_records(lines: list[str], batches: int) -> str:
+    """A dump of which the records of the first batches are gone."""
+    at = [number for number, line in enumerate(lines) if line.startswith("baseOffset: ")][batches]
+    return "\n".join([line for line in lines[:at] if not line.startswith("| ")] + lines[at:]) + "\n"
+
+
+def test_all_batches_whose_records_are_gone_at_the_beginning_are_named(tmp_path: Path) -> None:
+    report = report_of(tmp_path, paste=without_records(text_of("4.3").splitlines(), 3))
+    assert [place.message for place in report.damage] == ["no records at offsets 0 to 4 are shown"]
+
+
+@pytest.mark.parametrize(
+    ("batches", "message"), [(1, "0 of the 1 records at offset 0"), (2, "no records at offsets 0")]
+)
+def test_the_first_records_of_a_coordinator_that_are_gone_are_named(batches: int, message: str, tmp_path: Path) -> None:
+    report = report_of(tmp_path, paste=without_records(STATES.read_text().splitlines(), batches))
+    (damage,) = report.damage
+    assert (damage.message.startswith(message), damage.position) == (True, 3)
+    assert report.findings == []
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_segment_whose_only_record_is_gone_is_named(is_first: bool, tmp_path: Path) -> None:
+    log, one = text_of("4.3"), text_of("4.3", (Printed(7, 1, producer_id=-1),), PATH.replace("0.log", "7.log"))
+    cut = "".join(f"{line}\n" for line in one.splitlines() if not line.startswith("| "))
+    assert report_of(tmp_path, paste=log + one).damage == []
+    (damage,) = report_of(tmp_path, paste=cut + log if is_first else log + cut).damage
+    assert damage.message == "0 of the 1 records at offset 7 are shown"
+
+
 # ---------------------------------------------------------------- logs without a partition
 
 
