@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from itertools import chain, zip_longest
 from pathlib import Path
 
@@ -49,6 +50,15 @@ def test_dumps_whose_lines_are_mixed_are_not_judged(release: str, tmp_path: Path
     (read,) = report.judged.lines
     assert read.used == 0
     assert "of dumps whose lines are mixed" in {each.reason for each in read.unused}
+
+
+def test_many_lines_that_are_there_twice_are_found_fast(tmp_path: Path) -> None:
+    lines = text_of("4.3 batches", tuple(Printed(at, 1, producer_id=-1) for at in range(4000)), None)
+    began = time.process_time()
+    report = report_of(tmp_path, **{"orders-0": lines + lines})
+    assert time.process_time() - began < 4
+    assert report.lso == {"orders-0": 4000}
+    assert len(report.damage) == 4000
 
 
 def test_dumps_one_after_the_other_are_judged(tmp_path: Path) -> None:
