@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.traces.dumps import PATH, Printed, text_of
+from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.judging.histories.client_history import Told, read_applications
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.replay import judge
@@ -53,12 +54,22 @@ def test_dumps_whose_lines_are_mixed_are_not_judged(release: str, tmp_path: Path
 
 
 def test_many_lines_that_are_there_twice_are_found_fast(tmp_path: Path) -> None:
-    lines = text_of("4.3 batches", tuple(Printed(at, 1, producer_id=-1) for at in range(4000)), None)
+    lines = text_of("4.3 batches", tuple(Printed(at, 1, producer_id=-1) for at in range(8000)), None)
     began = time.process_time()
     report = report_of(tmp_path, **{"orders-0": lines + lines})
-    assert time.process_time() - began < 4
-    assert report.lso == {"orders-0": 4000}
-    assert len(report.damage) == 4000
+    assert time.process_time() - began < 5
+    assert report.lso == {"orders-0": 8000}
+    assert len(report.damage) == 8000
+
+
+def test_many_open_transactions_are_listed_fast(tmp_path: Path) -> None:
+    opened = tuple(Printed(at, 1, producer_id=1000 + at, sequence=0) for at in range(6000))
+    (tmp_path / "orders-0.txt").write_text(text_of("4.3 batches", opened))
+    examined = judge(collect([tmp_path]))
+    began = time.process_time()
+    (held,) = what_is_open(examined).partitions
+    assert time.process_time() - began < 1.5
+    assert (len(held.transactions), held.waiting_records) == (6000, 0)
 
 
 def test_dumps_one_after_the_other_are_judged(tmp_path: Path) -> None:
