@@ -57,7 +57,7 @@ def test_many_lines_that_are_there_twice_are_found_fast(tmp_path: Path) -> None:
     lines = text_of("4.3 batches", tuple(Printed(at, 1, producer_id=-1) for at in range(8000)), None)
     began = time.process_time()
     report = report_of(tmp_path, **{"orders-0": lines + lines})
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 2
     assert report.lso == {"orders-0": 8000}
     assert len(report.damage) == 8000
 
@@ -68,7 +68,7 @@ def test_many_open_transactions_are_listed_fast(tmp_path: Path) -> None:
     examined = judge(collect([tmp_path]))
     began = time.process_time()
     (held,) = what_is_open(examined).partitions
-    assert time.process_time() - began < 1.5
+    assert time.process_time() - began < 0.5
     assert (len(held.transactions), held.waiting_records) == (6000, 0)
 
 
