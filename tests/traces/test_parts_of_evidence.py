@@ -2,12 +2,14 @@
 
 import json
 import re
+import time
 from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
 
 from tests.traces.dumps import PATH, Printed, text_of
+from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.judging.histories.client_history import Told, read_applications
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.replay import judge
@@ -51,6 +53,25 @@ def test_dumps_whose_lines_are_mixed_are_not_judged(release: str, tmp_path: Path
     assert "of dumps whose lines are mixed" in {each.reason for each in read.unused}
 
 
+def test_many_lines_that_are_there_twice_are_found_fast(tmp_path: Path) -> None:
+    lines = text_of("4.3 batches", tuple(Printed(at, 1, producer_id=-1) for at in range(8000)), None)
+    began = time.process_time()
+    report = report_of(tmp_path, **{"orders-0": lines + lines})
+    assert time.process_time() - began < 2
+    assert report.lso == {"orders-0": 8000}
+    assert len(report.damage) == 8000
+
+
+def test_many_open_transactions_are_listed_fast(tmp_path: Path) -> None:
+    opened = tuple(Printed(at, 1, producer_id=1000 + at, sequence=0) for at in range(6000))
+    (tmp_path / "orders-0.txt").write_text(text_of("4.3 batches", opened))
+    examined = judge(collect([tmp_path]))
+    began = time.process_time()
+    (held,) = what_is_open(examined).partitions
+    assert time.process_time() - began < 0.5
+    assert (len(held.transactions), held.waiting_records) == (6000, 0)
+
+
 def test_dumps_one_after_the_other_are_judged(tmp_path: Path) -> None:
     other = text_of("4.3", path="/data/orders-1/" + PATH.split("/")[-1])
     assert report_of(tmp_path, paste=text_of("4.3") + other).lso == {"orders-0": 7, "orders-1": 7}
@@ -66,6 +87,36 @@ def test_a_first_record_that_is_gone_is_named(tmp_path: Path) -> None:
     assert lines[3].startswith("| offset: 0 ")
     report = report_of(tmp_path, paste="\n".join((*lines[:3], *lines[5:])) + "\n")
     assert [place.message for place in report.damage] == ["0 of the 2 records at offset 0 are shown"]
+
+
+def without_records(lines: list[str], batches: int) -> str:
+    """A dump of which the records of the first batches are gone."""
+    at = [number for number, line in enumerate(lines) if line.startswith("baseOffset: ")][batches]
+    return "\n".join([line for line in lines[:at] if not line.startswith("| ")] + lines[at:]) + "\n"
+
+
+def test_all_batches_whose_records_are_gone_at_the_beginning_are_named(tmp_path: Path) -> None:
+    report = report_of(tmp_path, paste=without_records(text_of("4.3").splitlines(), 3))
+    assert [place.message for place in report.damage] == ["no records at offsets 0 to 4 are shown"]
+
+
+@pytest.mark.parametrize(
+    ("batches", "message"), [(1, "0 of the 1 records at offset 0"), (2, "no records at offsets 0")]
+)
+def test_the_first_records_of_a_coordinator_that_are_gone_are_named(batches: int, message: str, tmp_path: Path) -> None:
+    report = report_of(tmp_path, paste=without_records(STATES.read_text().splitlines(), batches))
+    (damage,) = report.damage
+    assert (damage.message.startswith(message), damage.position) == (True, 3)
+    assert report.findings == []
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_segment_whose_only_record_is_gone_is_named(is_first: bool, tmp_path: Path) -> None:
+    log, one = text_of("4.3"), text_of("4.3", (Printed(7, 1, producer_id=-1),), PATH.replace("0.log", "7.log"))
+    cut = "".join(f"{line}\n" for line in one.splitlines() if not line.startswith("| "))
+    assert report_of(tmp_path, paste=log + one).damage == []
+    (damage,) = report_of(tmp_path, paste=cut + log if is_first else log + cut).damage
+    assert damage.message == "0 of the 1 records at offset 7 are shown"
 
 
 # ---------------------------------------------------------------- logs without a partition

@@ -3,7 +3,10 @@
 import functools
 import json
 import lzma
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,13 @@ import pytest
 
 from zombieproof.model.vocabulary import NONE, Isolation
 from zombieproof.traces.evidence import Evidence, LoggedBatch, LoggedMarker, PartitionLog, Source
-from zombieproof.traces.judging.histories.visibility import AbortedSpan, OpenTransaction, producers_of, visibility
+from zombieproof.traces.judging.histories.visibility import (
+    AbortedSpan,
+    HiddenSpan,
+    OpenTransaction,
+    producers_of,
+    visibility,
+)
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.readers.segments import Keep, read_segment
 
@@ -246,6 +255,67 @@ def test_a_hidden_outcome_makes_it_uncertain(batch: Encode, marker: Encode) -> N
     log.batches[1].marker = LoggedMarker(commit=True, coordinator_epoch=0)
     log.torn_tail = True
     assert not visibility(log).is_certain
+
+
+class Counted(list[HiddenSpan]):
+    """Spans that count how many of them were looked at."""
+
+    looked_at = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        self.looked_at += 1
+        return super().__getitem__(index)
+
+    def __iter__(self) -> Iterator[HiddenSpan]:
+        for span in super().__iter__():
+            self.looked_at += 1
+            yield span
+
+
+def test_hidden_outcomes_are_looked_up_and_not_walked(batch: Encode) -> None:
+    count = 500
+    log = log_of(*(data(batch, 2 * number) for number in range(count)))
+    spans = Counted(HiddenSpan(4 * number, 4 * number + 2) for number in range(count // 2))
+    seen = replace(visibility(log), hidden={7: spans}, last_stable_offset=log.end_offset)
+    assert seen.offsets(Isolation.READ_COMMITTED) == list(range(2, 2 * count, 4))
+    assert 0 < spans.looked_at < 20 * count
+
+
+@pytest.mark.parametrize(
+    ("spans", "hidden"),
+    [
+        ([], []),
+        ([(0, 1)], [0]),
+        ([(0, 2), (0, 4)], [0, 2]),
+        ([(0, 2), (4, 6)], [0, 4]),
+        ([(2, 4), (4, 9)], [2, 4, 6, 8]),
+        ([(8, 10)], [8]),
+    ],
+)
+def test_records_in_a_hidden_span_are_not_committed(
+    spans: list[tuple[int, int]], hidden: list[int], batch: Encode
+) -> None:
+    log = log_of(*(data(batch, offset) for offset in range(0, 10, 2)))
+    seen = replace(visibility(log), hidden={7: [HiddenSpan(*span) for span in spans]}, last_stable_offset=10)
+    assert seen.offsets(Isolation.READ_COMMITTED) == [at for at in range(0, 10, 2) if at not in hidden]
+
+
+def test_an_abort_looks_at_no_producer_that_has_nothing_open(batch: Encode, marker: Encode) -> None:
+    count = 10_000
+    alone = {**COMMON, "base_sequence": 0}
+    log = log_of(
+        *chain.from_iterable(
+            (
+                batch(base_offset=2 * number, **{**alone, "producer_id": number}),
+                marker(commit=False, base_offset=2 * number + 1, producer_id=number),
+            )
+            for number in range(count)
+        )
+    )
+    began = time.process_time()
+    seen = visibility(log)
+    assert time.process_time() - began < 1
+    assert [span.last_stable_offset for span in seen.aborted] == [2 * number + 2 for number in range(count)]
 
 
 def test_a_dump_of_batches_alone_is_uncertain_and_one_with_records_is_not() -> None:

@@ -169,6 +169,20 @@ class Lost:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class HoleInCopy:
+    """Offsets that `replica` lacks inside its copy of a partition, and that `other` has. `why`: it is no cleaner's."""
+
+    place: TopicPartition
+    replica: str
+    other: str
+    first: int
+    last: int
+    why: str
+    is_judged: bool
+    """Whether the copy is the one that is judged."""
+
+
 @dataclass(slots=True)
 class PartitionLog:
     """One copy of one partition: its sound batches by offset.
@@ -667,7 +681,7 @@ class Evidence:
     ``cluster.json`` was given, and `unreplicated` are their partitions with one replica. `cleanup_policies` are the
     values of that setting, by topic, where a source has it. `synced` is what checkpoints say of synced records.
     `lines` counts the lines of texts that were used, and those that were not.
-    `reports` is what tools printed.
+    `reports` is what tools printed, `holes_in_copies` what single copies of a partition lack.
     """
 
     files: list[str] = field(default_factory=list)
@@ -698,6 +712,7 @@ class Evidence:
     dialects: dict[str, list[str]] = field(default_factory=dict)
     agreements: set[frozenset[str]] = field(default_factory=set)
     reports: ToolReports = field(default_factory=ToolReports)
+    holes_in_copies: list[HoleInCopy] = field(default_factory=list)
 
     def replicas(self, topic: str, partition: int) -> list[PartitionLog]:
         """All differing copies of a partition, the one to judge first; empty when none was read."""

@@ -26,12 +26,16 @@ def explain_holes(evidence: Evidence) -> None:
     """Note in each log who took the offsets that are missing inside it."""
     for log in evidence.logs:
         policy = evidence.cleanup_policies.get(log.topic)
-        is_known = log.is_internal or log.cleaned or (policy is not None and "compact" in policy) or _is_thinned(log)
-        missing = [] if is_known else log.missing()
+        missing = [] if is_compacted(log, policy) else log.missing()
         if missing:
-            log.holes, log.holes_why = _who_took(log, missing, policy)
+            log.holes, log.holes_why = who_took(log, missing, policy)
             if log.has_lost_batches:
                 _set_segments_aside(log, missing)
+
+
+def is_compacted(log: PartitionLog, policy: str | None) -> bool:
+    """Whether a cleaner is known to work on a log; `policy` is the topic's cleanup.policy."""
+    return log.is_internal or log.cleaned or (policy is not None and "compact" in policy) or _is_thinned(log)
 
 
 def _is_thinned(log: PartitionLog) -> bool:
@@ -40,9 +44,10 @@ def _is_thinned(log: PartitionLog) -> bool:
     return any(batch.delete_horizon_ms is not None or not batch.is_dense for batch in log.batches)
 
 
-def _who_took(log: PartitionLog, missing: list[OffsetGap], policy: str | None) -> tuple[Holes, str]:
+def who_took(log: PartitionLog, missing: list[OffsetGap], policy: str | None) -> tuple[Holes, str]:
+    """Who took the offsets that are missing in a log that is not known to be compacted, and how that is known."""
     last, seen, has_keys = missing[-1].first, dict[bytes, int](), True
-    for offset, key in _keys(log):
+    for offset, key in keys_of(log):
         if offset < last and key is None:
             return Holes.LOST, f"the record at offset {offset} has no key, which the cleaner takes"
         if offset < last and key is not None and key in seen:
@@ -59,7 +64,7 @@ def _who_took(log: PartitionLog, missing: list[OffsetGap], policy: str | None) -
     return (Holes.CLEANER, "") if len(missing) > 1 else (Holes.UNKNOWN, "nothing shows that the topic is compacted")
 
 
-def _keys(log: PartitionLog) -> Iterator[Key]:
+def keys_of(log: PartitionLog) -> Iterator[Key]:
     """The keys of a log's records in order, as far as they can be read; dumps and packed segments have none."""
     if log.source is not Source.SEGMENT:
         return

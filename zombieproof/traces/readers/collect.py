@@ -46,6 +46,7 @@ from zombieproof.traces.readers.client_log import read_client_log
 from zombieproof.traces.readers.console_order import SORTED, in_order
 from zombieproof.traces.readers.console_text import read_console
 from zombieproof.traces.readers.coordinator_log import read_coordinator_log
+from zombieproof.traces.readers.copies import compare_copies
 from zombieproof.traces.readers.dialects import dialect_of_console, dialects_of_dump
 from zombieproof.traces.readers.dump_text import read_dump
 from zombieproof.traces.readers.ends import look_for_ends
@@ -506,9 +507,11 @@ class _Collector:
         screened = self._screened()
         # What was read again stands where it would have stood.
         self._contents.sort(key=lambda content: self._order[content[2].file])
-        copies = merge.without_repetitions([*screened, *merge.copies_of(self._contents)], evidence.agreements)
-        for copy in copies:
+        given = [*screened, *merge.copies_of(self._contents)]
+        for copy in given:
             self._apply_checkpoints(copy)
+        copies = merge.without_repetitions(given, evidence.agreements)
+        for copy in copies:
             self._note_lost_segments(copy.log)
             evidence.logs.append(copy.log)
             evidence.damage += copy.damage
@@ -520,6 +523,7 @@ class _Collector:
         evidence.snapshots += _distinct(self._snapshots, _snapshot_identity)
         evidence.aborted_transactions += _distinct(self._aborted, _aborted_identity)
         add_calls(evidence)
+        compare_copies((copy.log for copy in given), evidence)
         explain_holes(evidence)
         look_for_ends(evidence)
         return evidence

@@ -1,5 +1,6 @@
 """What a text dump shows: its segments, snapshots and indexes, how much of it was understood, and what is not shown."""
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from zombieproof.formats.faults import Undecodable
@@ -19,6 +20,7 @@ from zombieproof.traces.readers import internal_text
 from zombieproof.traces.readers.dump_body import NOT_DECODED, OTHER_DECODER
 from zombieproof.traces.readers.dump_lines import RecordLine
 from zombieproof.traces.readers.dump_name import NamedPlace
+from zombieproof.traces.readers.files import Place
 from zombieproof.traces.readers.offsets_log import commit_record
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep
@@ -53,7 +55,7 @@ class DumpContent:
 
     `went_back_at` is the line where another log began without a line ``Dumping``; `has_jumps` tells that a log lacks
     lines. `earlier_at` is the line of a record from before its batch, which is of another log unless some lines are
-    there twice (`has_repeats`).
+    there twice (`has_repeats`). `without_records` are segments that show no record, unless they are empty.
     """
 
     read: LinesRead
@@ -67,6 +69,23 @@ class DumpContent:
     has_jumps: bool = False
     earlier_at: int = 0
     has_repeats: bool = False
+    showing: set[Place] = field(default_factory=set)
+    """Partitions of segments that show their records."""
+    without_records: list["DumpedSegment"] = field(default_factory=list)
+
+    def end(self, segment: "DumpedSegment") -> None:
+        """Take in whether a segment shows its records."""
+        if segment.shows_records:
+            self.showing.add(segment.content.place)
+        elif segment.unshown is not None:
+            self.without_records.append(segment)
+
+    def name_unshown(self) -> None:
+        """Name segments without records of a partition of which other segments show them."""
+        for segment in self.without_records:
+            if segment.content.place.is_known and segment.content.place in self.showing:
+                self.damage += segment.take_unshown()
+                segment.content.torn_tail = True
 
     def goes_back(self, line: int, *, is_part: bool = False) -> None:
         """Another log begins without its line ``Dumping``, or a part of one."""
@@ -99,7 +118,8 @@ class DumpedSegment:
     `is_short`: a line of its records was cut, and that is said already. `is_begun`: its log start was printed.
     `last_position` is that of its newest batch, `last_offset` that of the record shown last. A number at the end of a
     line may be cut, so the newest ones are kept: `epochs` of coordinators by producer id, `last_records` of
-    transactional ids. `unshown` is the first batch without records, and its line, while no record was shown.
+    transactional ids. `unshown` are the first and the last batch without records, and the line of the first, while no
+    record was shown.
     """
 
     content: SegmentContent
@@ -115,7 +135,7 @@ class DumpedSegment:
     shows_payloads: bool = False
     is_old: bool = False
     note: str = ""
-    unshown: tuple[LoggedBatch, int] | None = None
+    unshown: tuple[LoggedBatch, LoggedBatch, int] | None = None
     epochs: dict[int, int] = field(default_factory=dict)
     last_records: dict[str, tuple[TransactionStateRecord, int]] = field(default_factory=dict)
 
@@ -131,16 +151,26 @@ class DumpedSegment:
         if self.is_old and batch.is_dense and not batch.is_control and keep is Keep.NEEDED:
             batch.records = None
         if self.shows_records and self.unshown is not None:
-            found.append(self._unshown(*self.unshown, 0))
+            found += self.take_unshown()
             self.content.broken_at.add(batch.base_offset)
-            self.unshown = None
         if batch.is_valid and self.shown < batch.count and not self.is_short:
             if self.shows_records:
                 self.content.torn_tail = True
                 found.append(self._unshown(batch, self.batch_line, self.shown))
-            elif self.unshown is None:
-                self.unshown = batch, self.batch_line
+            else:
+                first, _, line = self.unshown or (batch, batch, self.batch_line)
+                self.unshown = first, batch, line
         return found
+
+    def take_unshown(self) -> list[Damage]:
+        """The damage that the batches at the beginning are which show no records, when others do."""
+        if self.unshown is None:
+            return []
+        (first, last, line), self.unshown = self.unshown, None
+        if first is last:
+            return [self._unshown(first, line, 0)]
+        message = f"no records at offsets {first.base_offset} to {last.last_offset} are shown"
+        return [Damage(self.content.file, line, message, Unit.LINE)]
 
     def _unshown(self, batch: LoggedBatch, line: int, shown: int) -> Damage:
         message = f"{shown} of the {batch.count} records at offset {batch.base_offset} are shown"
@@ -185,9 +215,12 @@ class DumpedSegment:
         return [Damage(self.content.file, line, fault, Unit.LINE)]
 
     def has_shown(self, batch: LoggedBatch) -> bool:
-        """Whether a batch was shown before."""
+        """Whether a batch was shown before. Positions rise with the offsets of sound batches."""
         what = batch.position, batch.base_offset, batch.crc, batch.producer_id, batch.base_sequence
-        shown = (*self.content.batches, *self.content.unsound)
+        sound = self.content.batches
+        first = bisect_left(sound, batch.position, key=lambda each: each.position)
+        behind = bisect_right(sound, batch.position, lo=first, key=lambda each: each.position)
+        shown = (*sound[first:behind], *self.content.unsound)
         return any(what == (o.position, o.base_offset, o.crc, o.producer_id, o.base_sequence) for o in shown)
 
     def name_after_first_batch(self) -> None:

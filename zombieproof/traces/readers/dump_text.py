@@ -88,6 +88,7 @@ class _Reader:
                 used += 1
         self._out.read.used = used
         self._end_segment()
+        self._out.name_unshown()
         self._out.leave_out_mixed()
         return self._out
 
@@ -340,6 +341,7 @@ class _Reader:
             self._out.has_jumps = True
         if content.place.topic in dump_body.DECODERS and content.batches and not segment.shows_records:
             segment.note = segment.note or WITHOUT_RECORDS
+        self._out.end(segment)
         if segment.note:
             self._out.notes.append(f"{content.segment} {segment.note}")
 

@@ -132,7 +132,7 @@ def _time_of(log: PartitionLog, offset: int) -> int | None:
 
 def _waiting(history: PartitionHistory, seen: Visibility) -> int:
     """Records behind the last stable offset that would be read if nothing were open."""
-    begun = {(each.producer_id, each.first_offset) for each in seen.open_transactions}
+    begun = {each.producer_id: each.first_offset for each in reversed(seen.open_transactions)}
     batches = history.log.batches
     index = bisect_left(batches, seen.last_stable_offset, key=lambda batch: batch.last_offset)
     found = 0
@@ -141,7 +141,7 @@ def _waiting(history: PartitionHistory, seen: Visibility) -> int:
             continue
         if batch.is_transactional:
             run = history.run_at(batch.producer_id, batch.base_offset)
-            is_open = any(batch.producer_id == one and batch.base_offset >= first for one, first in begun)
+            is_open = batch.base_offset >= begun.get(batch.producer_id, batch.base_offset + 1)
             if is_open or run is None or run.ending is None or run.ending.commits is False:
                 continue
         found += batch.count

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import ClientFact, Evidence, Holes, PartitionLog, Phase, Source
+from zombieproof.traces.evidence import ClientFact, Evidence, HoleInCopy, Holes, PartitionLog, Phase, Source
 from zombieproof.traces.judging.folded import Outside
 from zombieproof.traces.judging.gathering.coordinator_partitions import home_of, number_of_partitions
 from zombieproof.traces.judging.histories.client_history import ApplicationTransaction
@@ -39,9 +39,10 @@ def not_judged(
     gaps = [*_missing_partitions(evidence, histories, applications), *_missing_coordinators(evidence, histories)]
     gaps += _of_unknown_logs({place: noted for place, noted in outside.items() if not _is_empty(evidence, place)})
     for log in evidence.partition_logs().values():
-        gaps += _unreadable(log)
+        gaps += _unreadable(log, evidence)
         gaps += _holes(log)
         gaps += _hidden(log, partitions, evidence)
+    gaps += map(_hole_in_copy, evidence.holes_in_copies)
     gaps.sort(key=lambda gap: (gap.name, NONE if gap.first_offset is None else gap.first_offset))
     return gaps
 
@@ -273,7 +274,7 @@ def _is_broken(log: PartitionLog) -> bool:
 # ---------------------------------------------------------------- what was given and cannot be read
 
 
-def _unreadable(log: PartitionLog) -> Iterator[NotJudged]:
+def _unreadable(log: PartitionLog, evidence: Evidence) -> Iterator[NotJudged]:
     """Where a log is cut, damaged or not given."""
     behind = log.end_offset
     for lost in log.lost:
@@ -284,6 +285,8 @@ def _unreadable(log: PartitionLog) -> Iterator[NotJudged]:
     if not log.damaged_at:
         return
     begins = {lost.last + 1 for lost in log.lost if lost.last is not None}
+    in_copies = (hole for hole in evidence.holes_in_copies if hole.is_judged and hole.place == log.topic_partition)
+    begins |= {hole.last + 1 for hole in in_copies}
     expected = log.start_offset
     for batch in log.batches:
         if batch.base_offset in log.damaged_at and batch.base_offset not in begins:
@@ -310,6 +313,20 @@ def _holes(log: PartitionLog) -> Iterator[NotJudged]:
             why=f"{where} {which} missing between batches that are there, and {why}",
             fetch=f"another copy of {name} that has {where}" + fetch.format(name=name),
         )
+
+
+def _hole_in_copy(hole: HoleInCopy) -> NotJudged:
+    """Offsets that one copy lacks inside and another has."""
+    name, where = named(hole.place), span(hole.first, hole.last)
+    which = "is" if hole.first == hole.last else "are"
+    return NotJudged(
+        name=name,
+        gap=Gap.UNREADABLE,
+        first_offset=hole.first,
+        last_offset=hole.last,
+        why=f"{where} {which} missing in the copy of {hole.replica}, not in that of {hole.other}, and {hole.why}",
+        fetch=f"the copy of {name} on {hole.replica} again" + CLEANER_EVIDENCE.format(name=name),
+    )
 
 
 def _part(log: PartitionLog, first: int, last: int | None, why: str) -> NotJudged:

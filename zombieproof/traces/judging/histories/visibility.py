@@ -5,6 +5,8 @@ judged here; a batch that the leader would have refused is folded like a followe
 Source: reference §3.3 to §3.6, §6.
 """
 
+from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop
@@ -13,7 +15,6 @@ from typing import NamedTuple
 from zombieproof.model.decisions.consume import Delivery, decide_read
 from zombieproof.model.decisions.fetch import (
     fetch_bound,
-    first_unstable_offset,
     is_listed_as_aborted,
     last_stable_offset,
     last_stable_offset_at_abort,
@@ -95,7 +96,7 @@ class Visibility:
 
     `is_certain` is False where the log hides an outcome: a dump without records shows markers, but not whether they
     commit; an unreadable batch may have been a marker. `hidden` holds the records of such outcomes by producer id: they
-    are not counted as committed.
+    are not counted as committed, and are in the order of the log.
     """
 
     log: PartitionLog
@@ -136,9 +137,14 @@ class Visibility:
                 yield batch, [offset for offset in batch.offsets() if offset >= start]
 
     def _hides(self, batch: LoggedBatch) -> bool:
-        """Whether nothing shows if the records of a batch are committed."""
+        """Whether nothing shows if the records of a batch are committed.
+
+        The log is folded in order, so neither end of a producer's spans falls: of those that end after the batch, the
+        first one begins earliest.
+        """
         spans = self.hidden.get(batch.producer_id, ()) if batch.is_transactional else ()
-        return any(span.first_offset <= batch.base_offset < span.end_offset for span in spans)
+        index = bisect_right(spans, batch.base_offset, key=lambda span: span.end_offset)
+        return index < len(spans) and spans[index].first_offset <= batch.base_offset
 
     def offsets(self, isolation: Isolation, rules: Rules | None = None) -> Sequence[int]:
         """The offsets of the records that a consumer which starts at the log start gets."""
@@ -209,13 +215,13 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
                 ended = HiddenSpan(fold.end(batch), batch.base_offset)
                 if ended.first_offset != NONE:
                     outcomes.setdefault(batch.producer_id, []).append(ended)
-    unstable = first_unstable_offset(list(fold.entries.values()))
+    opened = fold.open_transactions()
     return Visibility(
         log=log,
         high_watermark=log.end_offset,
-        last_stable_offset=_stable(log, unstable),
+        last_stable_offset=_stable(log, opened[0].first_offset if opened else NONE),
         aborted=aborted,
-        open_transactions=fold.open_transactions(),
+        open_transactions=opened,
         is_certain=not hidden,
         hidden=outcomes,
     )
@@ -272,9 +278,19 @@ class _Fold:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self.entries: dict[int, ProducerEntry] = {}
+        self._open: OrderedDict[int, ProducerEntry] = OrderedDict()
+        """Entries of producers with an open transaction, by its first offset: a log is folded in order."""
 
     def _entry(self, batch: LoggedBatch) -> ProducerEntry:
         return self.entries.setdefault(batch.producer_id, ProducerEntry())
+
+    def _note(self, producer_id: int, entry: ProducerEntry, before: int) -> None:
+        """Keep `_open` up to date; `before` is the first offset of the open transaction until now."""
+        if entry.txn_first_offset == before:
+            return
+        self._open.pop(producer_id, None)
+        if entry.txn_first_offset != NONE:
+            self._open[producer_id] = entry
 
     def data(self, batch: LoggedBatch) -> None:
         entry = self._entry(batch)
@@ -289,7 +305,9 @@ class _Fold:
         if verdict.event == NOTHING:
             return
         state = PARTITION_LEADER.target(entry.state, verdict.event, f"producer id {batch.producer_id}")
+        before = entry.txn_first_offset
         evolve_append(entry, incoming, batch.base_offset, batch.last_offset, state, self._rules)
+        self._note(batch.producer_id, entry, before)
 
     def marker(self, batch: LoggedBatch, marker: LoggedMarker) -> AbortedSpan | None:
         """Take a marker in; return what an ABORT marker ended, from offset -1 on if it ended no data."""
@@ -297,11 +315,13 @@ class _Fold:
         incoming = _Marker(batch.producer_id, batch.producer_epoch, marker.commit, marker.coordinator_epoch)
         verdict = decide_marker(entry, incoming, Origin.REPLICATION, self._rules)
         state = PARTITION_LEADER.target(entry.state, verdict.event, f"producer id {batch.producer_id}")
+        before = entry.txn_first_offset
         first = evolve_marker(entry, incoming, verdict.event, state)
+        self._note(batch.producer_id, entry, before)
         if marker.commit:
             return None
-        others = [other for other in self.entries.values() if other is not entry]
-        stable = last_stable_offset_at_abort(batch.base_offset, first_unstable_offset(others))
+        unstable = next((other.txn_first_offset for other in self._open.values() if other is not entry), NONE)
+        stable = last_stable_offset_at_abort(batch.base_offset, unstable)
         return AbortedSpan(batch.producer_id, first, batch.base_offset, stable)
 
     def end(self, batch: LoggedBatch) -> int:
@@ -313,13 +333,8 @@ class _Fold:
 
     def begun(self) -> list[tuple[int, int]]:
         """Producer ids that have a transaction open, and its first offset."""
-        return [(one, each.txn_first_offset) for one, each in self.entries.items() if each.txn_first_offset != NONE]
+        return [(one, each.txn_first_offset) for one, each in self._open.items()]
 
     def open_transactions(self) -> list[OpenTransaction]:
         """What is open at the end, by first offset."""
-        found = (
-            OpenTransaction(producer_id, entry.producer_epoch, entry.txn_first_offset)
-            for producer_id, entry in self.entries.items()
-            if entry.txn_first_offset != NONE
-        )
-        return sorted(found, key=lambda transaction: transaction.first_offset)
+        return [OpenTransaction(one, each.producer_epoch, each.txn_first_offset) for one, each in self._open.items()]
