@@ -74,4 +74,4 @@ def test_that_nothing_is_open_is_not_said_without_a_log(run: Any, tmp_path: Path
     (tmp_path / "client.jsonl").write_text('{"t": 1, "client": "a", "action": "begin", "args": {}, "result": "ok"}\n')
     outcome = run("replay", tmp_path, *question)
     assert outcome.code == 3
-    assert outcome.out.splitlines()[0] == "damaged: nothing could be judged"
+    assert outcome.out.splitlines()[0] == "nothing could be judged"

@@ -369,6 +369,7 @@ RUNS = (*" \t,([a-1", "[]", ", a=", "a,1]::", "::NULL ", ID_FIELD, VALUE, '{"key
 LONG = 200_000
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("run", RUNS)
 def test_a_long_line_is_read_in_linear_time(run: str) -> None:
     for form, mark in ((KAFKA_3_8, "Set("), (KAFKA_3_8, ID_FIELD), (COMMITTED["0.11"], "]"), (COMMITTED["3.8"], "::")):

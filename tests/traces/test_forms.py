@@ -312,6 +312,7 @@ REPEATED = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("unit", REPEATED)
 def test_a_line_of_one_thing_repeated_takes_no_time(unit: str) -> None:
     started = time.process_time()
@@ -320,6 +321,7 @@ def test_a_line_of_one_thing_repeated_takes_no_time(unit: str) -> None:
     assert time.process_time() - started < 5
 
 
+@pytest.mark.deep
 def test_a_line_of_blanks_takes_linear_time() -> None:
     started = time.process_time()
     plain_parts(memoryview(b"pay-1::NULL\n" + b" " * 60_000 + b"\npay-2::NULL\n"))

@@ -53,6 +53,7 @@ def test_dumps_whose_lines_are_mixed_are_not_judged(release: str, tmp_path: Path
     assert "of dumps whose lines are mixed" in {each.reason for each in read.unused}
 
 
+@pytest.mark.deep
 def test_many_lines_that_are_there_twice_are_found_fast(tmp_path: Path) -> None:
     lines = text_of("4.3 batches", tuple(Printed(at, 1, producer_id=-1) for at in range(8000)), None)
     began = time.process_time()
@@ -62,6 +63,7 @@ def test_many_lines_that_are_there_twice_are_found_fast(tmp_path: Path) -> None:
     assert len(report.damage) == 8000
 
 
+@pytest.mark.deep
 def test_many_open_transactions_are_listed_fast(tmp_path: Path) -> None:
     opened = tuple(Printed(at, 1, producer_id=1000 + at, sequence=0) for at in range(6000))
     (tmp_path / "orders-0.txt").write_text(text_of("4.3 batches", opened))

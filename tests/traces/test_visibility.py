@@ -300,6 +300,7 @@ def test_records_in_a_hidden_span_are_not_committed(
     assert seen.offsets(Isolation.READ_COMMITTED) == [at for at in range(0, 10, 2) if at not in hidden]
 
 
+@pytest.mark.deep
 def test_an_abort_looks_at_no_producer_that_has_nothing_open(batch: Encode, marker: Encode) -> None:
     count = 10_000
     alone = {**COMMON, "base_sequence": 0}
