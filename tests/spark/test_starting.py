@@ -792,7 +792,14 @@ def test_a_progress_topic_that_was_made_again_matters_to_no_other_sink(query: Qu
 
 
 @pytest.mark.parametrize("by", ["source", pytest.param("batch", marks=pytest.mark.deep)])
-def test_a_group_does_not_change_while_a_batch_is_not_finished(query: Query, by: str) -> None:
+@pytest.mark.parametrize("form", ["1", "2"], ids=["offset log 1", "offset log 2"])
+def test_a_group_does_not_change_while_a_batch_is_not_finished(
+    query: Query, by: str, form: str, request: pytest.FixtureRequest
+) -> None:
+    setting = "spark.sql.streaming.offsetLog.formatVersion"  # Spark 4.2 has form 1 only
+    query.spark.conf.set(setting, form)
+    request.addfinalizer(lambda: query.spark.conf.unset(setting))
+
     def copied(group: str) -> None:
         rows = query.rows(group).select("value", "source")
         written(query, rows, name="checkpoint", **{"kafka.group.id": group, "exactlyOnceBy": by})
