@@ -97,8 +97,8 @@ def test_databricks_folders_are_those_that_each_machine_mounts(monkeypatch: pyte
 
     monkeypatch.setattr(pyarrow.fs, "LocalFileSystem", Files)
     with pytest.raises(RowsNotStaged, match=r"cannot stage rows \(there is none here\).*stagingDirectory"):
-        handed("dbfs:/tmp/staging")
-    assert folders == ["/dbfs/tmp/staging/query_1"]
+        handed("dbfs:/shared/staging")
+    assert folders == ["/dbfs/shared/staging/query_1"]
 
 
 def test_an_unknown_file_system_is_refused_before_anything_runs() -> None:

@@ -93,7 +93,7 @@ def checkpoint_of(session: Any, extra: Mapping[str, str]) -> Checkpoint:
 
 def first_offsets(session: Any, extra: Mapping[str, str]) -> dict[Place, int] | None:
     """Return where the sources of this project began when the query had no checkpoint; None if that is not known."""
-    initial = [each[INITIAL] for each in _Files(session, extra).offsets(0) if INITIAL in each]
+    initial = [each.get(INITIAL, each) for each in _Files(session, extra).offsets(0)]
     begins = {
         (topic, int(partition)): offset
         for each in initial

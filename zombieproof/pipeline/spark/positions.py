@@ -250,7 +250,9 @@ def _refuse_older_checkpoint(
             )
 
 
-def refuse_written_elsewhere(options: SinkOptions, name: str, checkpoint: Checkpoint, *, streaming: bool) -> None:
+def refuse_written_elsewhere(
+    options: SinkOptions, name: str, checkpoint: Checkpoint, plan: Node, *, streaming: bool
+) -> None:
     """Check that a batch that is repeated was not written under another group, and, by batch, into another topic.
 
     Raises:
@@ -273,12 +275,14 @@ def refuse_written_elsewhere(options: SinkOptions, name: str, checkpoint: Checkp
         is_there = progress.topic in progress.ids()
         return progress.of_all_groups(lambda each: of_this_query(each) is not None) if is_there else []
 
+    left = checkpoint.groups - {leaf.source.group for leaf in plan.leaves() if leaf.source is not None}
     groups = set()
     for each in answered(ask, f"the records of topic {options.progress_topic}"):
         identity, group, place = of_this_query(each), each.group, each.place
         if identity is None:
             continue
-        if is_repeated and (streaming or identity.sink == name) and identity.batch >= newest:
+        is_of_this_write = streaming or identity.sink == name or group in left
+        if is_repeated and is_of_this_write and identity.batch >= newest:
             groups.add(group)
         if has_one_output and identity.rows and group == options.group and place[0] != options.topic:
             raise IllegalOption(

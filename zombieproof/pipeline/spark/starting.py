@@ -240,7 +240,8 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
         checkpoint = checkpoint_of(session, extra)
         _check_start(frame, options, plan, checkpoint)
         check_positions(options, options.name or name, checkpoint, plan, source_ids)
-    refuse_written_elsewhere(options, options.name or name, checkpoint, streaming=streaming)
+    sources = plan if running is None else running.plan
+    refuse_written_elsewhere(options, options.name or name, checkpoint, sources, streaming=streaming)
     writer_id = uuid.uuid4().hex if streaming else run_of(session)
     progress_id = checkpoint.progress_ids.get(options.progress_topic, "")
     writer.option(CHECKED, name)
@@ -352,8 +353,6 @@ def _check_in_function(frame: Any, options: SinkOptions, plan: Node, name: str, 
                 f"Derive them from the rows of the micro-batch; or {BY_BATCH}"
             )
         refuse_made_up(frame, {running.rows: running.analyzed}, is_of_ours=_is_of_ours(running.plan))
-        if options.batch in (NONE, running.checkpoint.newest):
-            _refuse_changed_group(running.checkpoint, running.plan)
         running.groups.add(options.group)
     if not running.checkpoint.query and options.progress_topic not in running.progress_topics:
         make_progress_topic(options)
