@@ -23,6 +23,7 @@ from zombieproof.traces.tool_reports import ToolReports
 
 DECODER = json.JSONDecoder()
 OBJECT = re.compile(r'\{\s*"key"\s*:')
+OF_A_KEY = re.compile(r'\{\s*"key"\s*:\s*\{\s*"(?:version|type)"\s*:')
 OF_A_GROUP = re.compile(
     r'\{\s*"key"\s*:\s*\{\s*"(?:version|type)"\s*:\s*"?\d+"?\s*,\s*"data"\s*:\s*\{\s*"group(?:Id)?"\s*:'
 )
@@ -75,6 +76,43 @@ def read_console(
         for order, (transactional_id, value) in enumerate(found)
     ]
     return records, damage
+
+
+def lines_of_console(text: str) -> set[int]:
+    """The numbers of the lines that hold records; none where all that seem to be are tombstones of old text.
+
+    Any name may stand before ``::NULL`` in other texts.
+    """
+    found, end, line, counted_to = set(), 0, 1, 0
+    while begin := OF_A_KEY.search(text, end):
+        line, counted_to = line + text.count("\n", counted_to, begin.start()), begin.start()
+        try:
+            end = DECODER.raw_decode(text, begin.start())[1]
+        except (ValueError, RecursionError):
+            end = begin.end()
+        found |= set(range(line, line + text.count("\n", begin.start(), end) + 1))
+    lines = [each.rstrip("\r") for each in text.split("\n")] if "::" in text else []
+    tombstones = set()
+    for number, each in enumerate(lines, 1):
+        if "::" not in each or number in found:
+            continue
+        if _is_record(each):
+            found |= set(range(number, number + _length(lines, number)))
+        elif TOMBSTONE.fullmatch(each) or (number == len(lines) and CUT.search(each)):
+            tombstones.add(number)
+    return found | tombstones if found else found
+
+
+def _length(lines: Sequence[str], number: int) -> int:
+    """How many lines a record has that a terminal or an editor wrapped."""
+    whole = lines[number - 1]
+    for length, behind in enumerate(["", *lines[number : number + MOST_WRAPS]], 1):
+        if length > 1 and ("::" in behind or not behind.strip()):
+            break
+        whole += behind
+        if whole.count("(") <= whole.count(")") and whole.count("[") <= whole.count("]"):
+            return length
+    return 1
 
 
 def _objects(text: str, file: str, damage: list[Damage], reports: ToolReports) -> Iterator[Found]:
