@@ -1,33 +1,40 @@
-"""Several kinds of evidence in one text: each line is given to one reader.
+"""Several kinds of evidence in one text: each piece of a line is given to one reader.
 
 People paste a console's text, calls of applications, logs and tables into one file. Calls and records of the console
-consumer are known by their own form, line by line; logs and tables get the other lines. (Lines of a dump are taken
-before: only its own reader knows how far a payload goes.) Every part keeps the numbers of its lines, and the console's
-text its bytes.
+consumer are known by their own form; logs and tables get all other lines. (Lines of a dump are taken before: only its
+own reader knows how far a payload goes.) Every part keeps the numbers of its lines, and the console's text its bytes.
+
+A file without a line feed at its end is glued to the next one: such a line is two pieces.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from zombieproof.traces.readers.client_calls import looks_like_calls
-from zombieproof.traces.readers.console_text import lines_of_console
+from zombieproof.traces.readers.console_text import places_of_console
 from zombieproof.traces.readers.layouts import is_log_line
 from zombieproof.traces.readers.lines import ELSEWHERE
 from zombieproof.traces.readers.recognise import LOG_MARK, Kind
 from zombieproof.traces.readers.tool_tables import holds_tool_output
 
 CALL = re.compile(rb'"(?:action|asked)"\s*:\s*"')
-CUT_CALL = re.compile(r'\{\s*"(?:t|id)"\s*:')
-"""How a call begins, as it is recorded."""
 CONSOLE = re.compile(
     rb'::TransactionMetadata\(|\]::(?:\[?OffsetMetadata|OffsetAndMetadata|NULL)|\{\s*"key"\s*:\s*\{\s*"(?:version|type)"'
 )
+LOG_BEGINS = r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
+GLUED_LOG = re.compile(rb"\)" + LOG_BEGINS.encode())
+BEGINS = re.compile(rf'(?<=[)}}])(?:{LOG_BEGINS}|\{{\s*"(?:t|id|key)"\s*:)', re.ASCII)
+"""A line of a log, a call or a record of the console directly behind the end of another."""
+CUT_CALL = re.compile(r'\{\s*"(?:t|id)"\s*:')
+"""How a call begins, as it is recorded."""
+
+Span = tuple[int, int]
 
 
 class Share(NamedTuple):
-    """The lines of one kind, at their numbers."""
+    """What one reader gets, at its numbers of lines."""
 
     kind: Kind
     data: memoryview
@@ -38,69 +45,152 @@ def shared_out(data: memoryview, main: Kind) -> list[Share]:
 
     Logs and tables are one part: the readers of both pass over each other's lines.
     """
-    has_calls = CALL.search(data) is not None
-    has_console = main is Kind.CONSOLE or CONSOLE.search(data) is not None
-    if (
-        not has_calls
-        and (main is not Kind.CONSOLE or not LOG_MARK.search(data))
-        and (main is Kind.CONSOLE or not has_console)
-    ):
+    if main not in (Kind.CONSOLE, Kind.CALLS) and not any(mark.search(data) for mark in (CALL, CONSOLE, GLUED_LOG)):
         return [Share(main, data)]
-    lines = bytes(data).split(b"\n")
-    texts = [line.decode(errors="replace") for line in lines]
-    calls = {at for at, text in enumerate(texts) if text.startswith("{") and _is_call(text)} if has_calls else set()
-    console = _console(texts, calls) if has_console else set()
-    others = _only(lines, set(range(len(lines))) - calls - console)
-    has_log = LOG_MARK.search(others) is not None
-    has_others = has_log or holds_tool_output(others)
-    if has_others + bool(calls) + bool(console) < 2:
+    text = bytes(data).decode(errors="replace")
+    calls = list(_calls(text)) if CALL.search(data) else []
+    console = _console(text, calls) if main is Kind.CONSOLE or CONSOLE.search(data) else []
+    runs = _runs(_left(text, sorted(calls + console)))
+    others = [_at_their_lines(run, text) for run in runs]
+    logs = [share for part in others if (share := _share(part))]
+    if bool(logs) + bool(calls) + bool(console) < 2 and len(logs) < 2:
         return [Share(main, data)]
-    shares = [Share(Kind.CALLS, _only(lines, calls))] if calls else []
+    shares = [Share(Kind.CALLS, _at_their_lines(run, text)) for run in _runs(_numbered(text, calls))]
     if console:
-        shares.append(Share(Kind.CONSOLE, _blanked(lines, console)))
-    if has_others:
-        shares.append(Share(Kind.TEXT_LOG if has_log else Kind.TOOL_OUTPUT, others))
-    return shares
+        shares.append(Share(Kind.CONSOLE, _blanked(text, console)))
+    return shares + logs
 
 
-def _is_call(text: str) -> bool:
-    """Whether a line is a call, or one that is cut."""
-    if looks_like_calls(text):
-        return True
-    return CUT_CALL.match(text) is not None and _object(text) is None
+def _share(data: memoryview) -> Share | None:
+    if LOG_MARK.search(data):
+        return Share(Kind.TEXT_LOG, data)
+    return Share(Kind.TOOL_OUTPUT, data) if holds_tool_output(data) else None
 
 
-def _object(text: str) -> Mapping[str, object] | None:
+def _lines(text: str) -> Iterator[Span]:
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end == -1 else end
+        yield at, end
+        at = end + 1
+
+
+# ---------------------------------------------------------------- whose
+
+
+def _calls(text: str) -> Iterator[Span]:
+    """Lines of calls, or their ends where something else is glued before them."""
+    for start, end in _lines(text):
+        if (at := _call_in(text[start:end])) is not None:
+            yield start + at, end
+
+
+def _call_in(line: str) -> int | None:
+    if line.startswith("{") and looks_like_calls(line):
+        return 0
+    if CUT_CALL.match(line) and _object(line) is None:
+        return 0
+    glued = [found.start() for found in BEGINS.finditer(line) if CUT_CALL.match(line, found.start())][-1:]
+    return next((at for at in glued if looks_like_calls(line[at:])), None)
+
+
+def _object(line: str) -> Mapping[str, object] | None:
     try:
-        document = json.loads(text)
+        document = json.loads(line)
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
 
 
-def _console(texts: list[str], calls: set[int]) -> set[int]:
-    """The lines of records of the console consumer: a line that a logger wrote is none, whatever it holds."""
-    bare = ["" if at in calls or _is_of_logger(text) else text for at, text in enumerate(texts)]
-    return {number - 1 for number in lines_of_console("\n".join(bare))}
+def _console(text: str, calls: Sequence[Span]) -> list[Span]:
+    """Records of the console consumer: what a logger wrote is none, whatever it holds."""
+    loggers = [span for span in (_of_logger(text, *line) for line in _lines(text)) if span is not None]
+    bare, at = [], 0
+    for start, end in sorted({*loggers, *calls}):
+        bare += [text[at:start], " " * (end - max(at, start))]
+        at = max(at, end)
+    return places_of_console("".join([*bare, text[at:]]))
 
 
-def _is_of_logger(text: str) -> bool:
-    if text.startswith("{"):
-        found = _object(text)
-        return found is not None and "key" not in found
-    return is_log_line(text)
+def _of_logger(text: str, start: int, end: int) -> Span | None:
+    """The part of a line that a logger wrote, up to a record of the console that is glued to it."""
+    line = text[start:end]
+    if line.startswith("{"):
+        found = _object(line)
+        return (start, end) if found is not None and "key" not in found else None
+    glued = BEGINS.search(line) if line.startswith("[") else None
+    whole = line[: glued.start()] if glued else line
+    return (start, start + len(whole)) if is_log_line(whole) else None
 
 
-def _only(lines: list[bytes], chosen: set[int]) -> memoryview:
-    """The chosen lines at their numbers, up to the last of them."""
-    elsewhere = ELSEWHERE.encode()
-    kept = [line if at in chosen else elsewhere for at, line in enumerate(lines[: max(chosen, default=-1) + 1])]
-    is_last = len(kept) == len(lines)
-    return memoryview(b"\n".join(kept) + (b"" if is_last or not kept else b"\n"))
+# ---------------------------------------------------------------- parts
+
+Piece = tuple[int, str]
+"""The number of a line, from 0, and what is taken of it."""
 
 
-def _blanked(lines: list[bytes], chosen: set[int]) -> memoryview:
-    """The chosen lines at their bytes."""
-    kept = [line if at in chosen else b" " * len(line) for at, line in enumerate(lines[: max(chosen, default=-1) + 1])]
-    is_last = len(kept) == len(lines)
-    return memoryview(b"\n".join(kept) + (b"" if is_last or not kept else b"\n"))
+def _left(text: str, taken: Sequence[Span]) -> Iterator[Piece]:
+    """What is left of each line, in order."""
+    at = 0
+    for number, (start, end) in enumerate(_lines(text)):
+        while at < len(taken) and taken[at][1] <= start:
+            at += 1
+        here, left = start, at
+        while left < len(taken) and taken[left][0] < end:
+            yield from _not_glued(number, text[here : taken[left][0]])
+            here, left = max(here, taken[left][1]), left + 1
+        if here < end or (here == start == end):
+            yield from _not_glued(number, text[here:end], is_whole=here == start)
+
+
+def _not_glued(number: int, line: str, *, is_whole: bool = False) -> Iterator[Piece]:
+    if not is_whole and not line.strip():
+        return
+    start = 0
+    for found in BEGINS.finditer(line) if line.startswith("[") else ():
+        if line.startswith("[", found.start()):
+            yield number, line[start : found.start()]
+            start = found.start()
+    yield number, line[start:]
+
+
+def _numbered(text: str, spans: Sequence[Span]) -> Iterator[Piece]:
+    number, counted_to = 0, 0
+    for start, end in spans:
+        number, counted_to = number + text.count("\n", counted_to, start), start
+        yield number, text[start:end]
+
+
+def _runs(pieces: Iterator[Piece]) -> list[dict[int, str]]:
+    """Pieces by the number of their line; the second piece of a line begins another run."""
+    runs: list[dict[int, str]] = []
+    last = -1
+    for number, piece in pieces:
+        if number == last or not runs:
+            runs.append({})
+        runs[-1][number] = piece
+        last = number
+    return runs
+
+
+def _at_their_lines(run: Mapping[int, str], text: str) -> memoryview:
+    """The pieces at the numbers of their lines. The last is open at its end if the text is, and ends there."""
+    lines = [ELSEWHERE] * (max(run) + 1)
+    for number, piece in run.items():
+        lines[number] = piece
+    ends_open = not text.endswith("\n") and text.endswith(lines[-1]) and max(run) == text.count("\n")
+    return memoryview(("\n".join(lines) + ("" if ends_open else "\n")).encode())
+
+
+def _blanked(text: str, spans: Sequence[Span]) -> memoryview:
+    """The pieces at their bytes, with nothing else around them."""
+    out, at = [], 0
+    for start, end in spans:
+        out += [_blank(text[at:start]), text[start:end]]
+        at = max(at, end)
+    return memoryview("".join([*out, "\n" if text[at:].strip() or text.endswith("\n") else ""]).encode())
+
+
+def _blank(text: str) -> str:
+    return "\n".join(" " * len(line.encode()) for line in text.split("\n"))

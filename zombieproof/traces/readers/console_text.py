@@ -78,29 +78,30 @@ def read_console(
     return records, damage
 
 
-def lines_of_console(text: str) -> set[int]:
-    """The numbers of the lines that hold records; none where all that seem to be are tombstones of old text.
+def places_of_console(text: str) -> list[tuple[int, int]]:
+    """Where records begin and end; none where all that seem to be are tombstones of old text.
 
     Any name may stand before ``::NULL`` in other texts.
     """
-    found, end, line, counted_to = set(), 0, 1, 0
+    found, end = [], 0
     while begin := OF_A_KEY.search(text, end):
-        line, counted_to = line + text.count("\n", counted_to, begin.start()), begin.start()
         try:
             end = DECODER.raw_decode(text, begin.start())[1]
         except (ValueError, RecursionError):
-            end = begin.end()
-        found |= set(range(line, line + text.count("\n", begin.start(), end) + 1))
-    lines = [each.rstrip("\r") for each in text.split("\n")] if "::" in text else []
-    tombstones = set()
-    for number, each in enumerate(lines, 1):
-        if "::" not in each or number in found:
-            continue
-        if _is_record(each):
-            found |= set(range(number, number + _length(lines, number)))
-        elif TOMBSTONE.fullmatch(each) or (number == len(lines) and CUT.search(each)):
-            tombstones.add(number)
-    return found | tombstones if found else found
+            behind = text.find("\n", begin.end())
+            end = len(text) if behind == -1 else behind
+        found.append((begin.start(), end))
+    lines = text.split("\n") if "::" in text else []
+    tombstones, at = [], 0
+    for number, line in enumerate(lines, 1):
+        if "::" in line and not OF_A_KEY.search(line):
+            if _is_record(line):
+                whole = lines[number - 1 : number - 1 + _length(lines, number)]
+                found.append((at, at + len("\n".join(whole))))
+            elif TOMBSTONE.fullmatch(line.rstrip("\r")) or (number == len(lines) and CUT.search(line)):
+                tombstones.append((at, at + len(line)))
+        at += len(line) + 1
+    return sorted(found + tombstones) if found else []
 
 
 def _length(lines: Sequence[str], number: int) -> int:

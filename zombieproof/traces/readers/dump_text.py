@@ -44,9 +44,13 @@ NO_LOGS = (".index", ".timeindex", ".checkpoint")
 OF_THE_JVM = "Dumping heap to "
 
 STARTED = re.compile(
-    rb"\n(?:Dumping [^\n]*\d{20}\.\w|baseOffset: \d+ lastOffset: |\| offset: \d+ |offset: \d+ position: \d+ [^\n]* isvalid: )"
+    rb"\n(?:Dumping [^\n]*\d{20}\.\w|baseOffset: \d+ lastOffset: |\| offset: \d+ "
+    rb"|offset: \d+ position: \d+ [^\n]* isvalid: )"
 )
 """A line that only the tool prints, behind other lines."""
+GLUED = re.compile(r"Dumping \S*\d{20}\.(?:log|snapshot|txnindex)$", re.ASCII)
+"""The first line of a dump behind the last of another file, which had no line feed at its end."""
+BELOW_A_PATH = ("Log starting offset: ", "Starting offset: ", "baseOffset: ", "offset: ", "producerId: ", "version: ")
 OF_A_LOG = re.compile(rf"\s*(?:{HEAD.pattern}|%\d\||\{{)", re.ASCII)
 FRAMES = 16
 """How many lines below an exception are searched for the tool's own class."""
@@ -79,6 +83,7 @@ class _Reader:
         """Segments whose partition was taken from the name of the file: it names one partition only."""
         self._part, self._first_of_part = file, 0
         self._is_in_log = False
+        self._glued = 0
 
     def read(self) -> DumpContent:
         handlers: tuple[tuple[str, Callable[[str], str | None]], ...] = (
@@ -109,7 +114,7 @@ class _Reader:
                 used, is_uncertain = used + 1, False
             else:
                 is_uncertain = self._of_others(line, is_uncertain=is_uncertain)
-        self._out.read.used, self._out.last_line = used, self._lines.number
+        self._out.read.used, self._out.last_line = used + self._glued, self._lines.number
         self._end_segment()
         self._out.leave_out_mixed()
         return self._out
@@ -120,10 +125,11 @@ class _Reader:
             if line.startswith("| offset: "):
                 dump_body.whole_body(dump_lines.record_of(line), self._lines, self._count_uncertain)
             elif line.startswith("offset: "):
-                dump_body.whole_body(dump_lines.old_record_of(line, self._out.file)[0], self._lines)
-            return True
+                record, _ = dump_lines.old_record_of(line, self._out.file)
+                dump_body.whole_body(record, self._lines, self._count_uncertain)
         except Undecodable:
             return False
+        return True
 
     def _count_uncertain(self, line: str) -> None:
         if OF_A_LOG.match(line):
@@ -131,6 +137,10 @@ class _Reader:
 
     def _of_others(self, line: str, *, is_uncertain: bool) -> bool:
         """Keep a line that is not the tool's for other readers; return whether the next may still be of a payload."""
+        if (glued := GLUED.search(line)) and (self._lines.peek(0) or "").startswith(BELOW_A_PATH):
+            self._begin(line[glued.start() :])
+            self._glued += 1
+            line = line[: glued.start()]
         part = PART.fullmatch(line) if line.startswith("==> ") else None
         if part is not None:
             self._end_segment()

@@ -13,6 +13,7 @@ from itertools import pairwise
 from zombieproof.formats.faults import Undecodable
 from zombieproof.traces.readers import admin_text
 from zombieproof.traces.readers.files import TOPIC_PARTITION, place_of, plain_name
+from zombieproof.traces.readers.layouts import is_log_line
 from zombieproof.traces.readers.lines import ELSEWHERE
 from zombieproof.traces.readers.tool_columns import (
     CONSUMER_GROUPS,
@@ -213,7 +214,11 @@ class _Reader:
             self._drop_half()
             self.is_beside_rows = self.is_fresh = False
         elif not (self._is_row(line, number) or self._is_printed_object(line, number) or self._is_offset(line, number)):
-            self._keep_half(line, number)
+            if is_log_line(line):
+                self._drop_half()
+                self.is_beside_rows = self.is_fresh = False
+            else:
+                self._keep_half(line, number)
 
     def _keep_half(self, line: str, number: int) -> None:
         """Keep a line that the next may complete: terminals wrap long lines."""
