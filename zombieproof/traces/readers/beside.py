@@ -20,12 +20,16 @@ from zombieproof.traces.readers.recognise import LOG_MARK, Kind
 from zombieproof.traces.readers.tool_tables import holds_tool_output
 
 CALL = re.compile(rb'"(?:action|asked)"\s*:\s*"')
+NO_CALL = re.compile(rb'\n(?!\{"(?:t|id)":|\n)[^\n]')
+"""A line that does not begin as calls do."""
 CONSOLE = re.compile(
     rb'::TransactionMetadata\(|\]::(?:\[?OffsetMetadata|OffsetAndMetadata|NULL)|\{\s*"key"\s*:\s*\{\s*"(?:version|type)"'
 )
 LOG_BEGINS = r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
 GLUED_LOG = re.compile(rb"\)" + LOG_BEGINS.encode())
-BEGINS = re.compile(rf'(?<=[)}}])(?:{LOG_BEGINS}|\{{\s*"(?:t|id|key)"\s*:)', re.ASCII)
+BEGINS = re.compile(
+    rf'(?<=[)}}\]])(?:{LOG_BEGINS}|\{{\s*"(?:t|id|key)"\s*:|[^\s(),:]{{1,249}}::TransactionMetadata\()', re.ASCII
+)
 """A line of a log, a call or a record of the console directly behind the end of another."""
 CUT_CALL = re.compile(r'\{\s*"(?:t|id)"\s*:')
 """How a call begins, as it is recorded."""
@@ -45,7 +49,11 @@ def shared_out(data: memoryview, main: Kind) -> list[Share]:
 
     Logs and tables are one part: the readers of both pass over each other's lines.
     """
-    if main not in (Kind.CONSOLE, Kind.CALLS) and not any(mark.search(data) for mark in (CALL, CONSOLE, GLUED_LOG)):
+    if main is Kind.CALLS:
+        is_mixed = data[0] != ord("{") or NO_CALL.search(data) is not None
+    else:
+        is_mixed = main is Kind.CONSOLE or any(mark.search(data) for mark in (CALL, CONSOLE, GLUED_LOG))
+    if not is_mixed:
         return [Share(main, data)]
     text = bytes(data).decode(errors="replace")
     calls = list(_calls(text)) if CALL.search(data) else []
@@ -53,6 +61,9 @@ def shared_out(data: memoryview, main: Kind) -> list[Share]:
     runs = _runs(_left(text, sorted(calls + console)))
     others = [_at_their_lines(run, text) for run in runs]
     logs = [share for part in others if (share := _share(part))]
+    if main is Kind.CONSOLE and not console:
+        # What seems to be a tombstone may be anything, as beside lines of a log.
+        return logs or [Share(main, data)]
     if bool(logs) + bool(calls) + bool(console) < 2 and len(logs) < 2:
         return [Share(main, data)]
     shares = [Share(Kind.CALLS, _at_their_lines(run, text)) for run in _runs(_numbered(text, calls))]

@@ -46,7 +46,7 @@ from zombieproof.traces.readers.client_calls import read_calls
 from zombieproof.traces.readers.client_log import read_client_log
 from zombieproof.traces.readers.console_text import read_console
 from zombieproof.traces.readers.coordinator_log import read_coordinator_log
-from zombieproof.traces.readers.dialects import dialect_of_console, dialects_of_dump
+from zombieproof.traces.readers.dialects import dialects_of_console, dialects_of_dump
 from zombieproof.traces.readers.dump_text import read_dump
 from zombieproof.traces.readers.ends import look_for_ends
 from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
@@ -487,7 +487,8 @@ class _Collector:
     def _console_text(self, data: memoryview, file: str) -> None:
         records, damage = read_console(data, file, self.evidence.reports)
         self._tool_output_beside(data, file)
-        self.evidence.dialects.setdefault(dialect_of_console(data), []).append(file)
+        for dialect in dialects_of_console(data):
+            self.evidence.dialects.setdefault(dialect, []).append(file)
         self._console += records
         self.evidence.damage += damage
 

@@ -97,7 +97,7 @@ def places_of_console(text: str) -> list[tuple[int, int]]:
         if "::" in line and not OF_A_KEY.search(line):
             if _is_record(line):
                 whole = lines[number - 1 : number - 1 + _length(lines, number)]
-                found.append((at, at + len("\n".join(whole))))
+                found.append((at + len(line) - len(line.lstrip()), at + len("\n".join(whole))))
             elif TOMBSTONE.fullmatch(line.rstrip("\r")) or (number == len(lines) and CUT.search(line)):
                 tombstones.append((at, at + len(line)))
         at += len(line) + 1

@@ -14,7 +14,7 @@ from zombieproof.formats.faults import Undecodable
 from zombieproof.traces.readers import admin_text
 from zombieproof.traces.readers.files import TOPIC_PARTITION, place_of, plain_name
 from zombieproof.traces.readers.layouts import is_log_line
-from zombieproof.traces.readers.lines import ELSEWHERE
+from zombieproof.traces.readers.lines import ELSEWHERE, PART
 from zombieproof.traces.readers.tool_columns import (
     CONSUMER_GROUPS,
     DESCRIBE,
@@ -180,6 +180,15 @@ def _values(table: Table, names: Sequence[str], cells: Sequence[str]) -> dict[st
     return {name: value_of(table.columns[name], cell) for name, cell in zip(names, cells, strict=True)}
 
 
+def _named_by(file: str) -> Context:
+    """The partition that the name of a file, or of a part of it, names."""
+    place = place_of(file)
+    named = TOPIC_PARTITION.fullmatch(WORDS_OF_THE_TOOL.sub("", plain_name(file).split(".txt")[0]))
+    if place.is_known:
+        return Context({}, (place.topic, place.partition))
+    return Context({}, (named["topic"], int(named["partition"])) if named else None)
+
+
 @dataclass(slots=True)
 class _Reader:
     file: str
@@ -199,15 +208,14 @@ class _Reader:
     unfinished_command: str = ""
 
     def __post_init__(self) -> None:
-        place = place_of(self.file)
-        named = TOPIC_PARTITION.fullmatch(WORDS_OF_THE_TOOL.sub("", plain_name(self.file).split(".txt")[0]))
-        if place.is_known:
-            self.context = Context({}, (place.topic, place.partition))
-        elif named:
-            self.context = Context({}, (named["topic"], int(named["partition"])))
+        self.context = _named_by(self.file)
 
     def read(self, line: str, number: int) -> None:
         """Read one line."""
+        if line.startswith("==> ") and (part := PART.fullmatch(line)):
+            self._drop_half()
+            self.context, self.table, self.command, self.is_beside_rows = _named_by(part["name"]), None, "", False
+            return
         if OF_A_DUMP.match(line) or self._is_command(line) or self._is_header(line):
             return
         if not line.strip():
