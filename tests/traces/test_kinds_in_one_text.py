@@ -137,7 +137,7 @@ def test_parts_of_a_recording_in_one_text_tell_the_same(shared_traces: Path, tmp
 
 
 def _dumps(folder: Path) -> list[Path]:
-    return [sorted(folder.glob("dump/[a-z]*-0.txt*"))[0], *folder.glob("dump/__transaction_state-1.txt*")]
+    return [min(folder.glob("dump/[a-z]*-0.txt*")), *folder.glob("dump/__transaction_state-1.txt*")]
 
 
 @pytest.mark.parametrize("question", [[], ["--open"], ["--timeline", "orders-1"]])
@@ -281,6 +281,49 @@ def test_a_row_of_a_markdown_table_is_no_record_without_an_offset(tmp_path: Path
     one.write_text(f"{DUMP}\n| GROUP | TOPIC |\n|---|---|\n")
     found = collect([one])
     assert [reason for each in found.lines for reason in each.unused] == []
+
+
+QUOTED = "".join(f"> {line}\n" for line in DUMP.splitlines())
+CARRIED = "".join(f"kafka-1  | {line}\n" for line in BROKER_LOG.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("parts", "forms"),
+    [
+        ((BROKER_LOG, QUOTED), {"quoted lines (>)"}),
+        ((QUOTED, BROKER_LOG), {"quoted lines (>)"}),
+        ((CARRIED, DUMP), {"prefixes of docker compose"}),
+        ((DUMP, CARRIED), {"prefixes of docker compose"}),
+        ((TABLE, BROKER_LOG, QUOTED), {"quoted lines (>)"}),
+    ],
+)
+def test_parts_of_a_text_have_forms_of_their_own(tmp_path: Path, parts: tuple[str, ...], forms: set[str]) -> None:
+    one = tmp_path / "orders-0.txt"
+    one.write_text("".join(parts))
+    found = collect([one])
+    text = one.read_text().split("\n")
+    assert [(log.topic_partition, len(log.batches)) for log in found.logs] == [(("orders", 0), 5)]
+    assert all(each.transactional_id in text[each.line - 1] for each in found.coordinator_lines)
+    assert len(found.coordinator_lines) == 2
+    assert forms <= set(found.dialects)
+    assert found.damage == []
+
+
+def test_a_plain_dump_and_a_quoted_one_below_are_both_read(tmp_path: Path) -> None:
+    other = "".join(f"> {line}\n" for line in text_of("4.3", path="/d/orders-1/00000000000000000000.log").splitlines())
+    one = tmp_path / "all.txt"
+    one.write_text(DUMP + other)
+    found = collect([one])
+    assert {log.topic_partition: len(log.batches) for log in found.logs} == {("orders", 0): 5, ("orders", 1): 5}
+
+
+def test_batches_in_a_form_that_is_not_known_are_counted(tmp_path: Path) -> None:
+    strange = "".join(f"{'?' * (at % 7 + 1)}{line}\n" for at, line in enumerate(DUMP.splitlines()))
+    one = tmp_path / "all.txt"
+    one.write_text(BROKER_LOG + strange)
+    found = collect([one])
+    assert found.logs == []
+    assert [(each.count, each.first) for r in found.lines for each in r.unused.values()] == [(5, 5)]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80, deadline=None)

@@ -35,6 +35,7 @@ from zombieproof.traces.evidence import (
     SyncedUpTo,
     TopicIdentity,
     TransactionStateRecord,
+    UnusedLines,
 )
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers import merge
@@ -52,8 +53,15 @@ from zombieproof.traces.readers.ends import look_for_ends
 from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
 from zombieproof.traces.readers.folders import files_in, members_in
 from zombieproof.traces.readers.forms import Plain, plain_parts
-from zombieproof.traces.readers.lines import ELSEWHERE, Reached
+from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.recognise import NO_EVIDENCE_IN_IT, Kind, begins_with_text, by_content, by_name
+from zombieproof.traces.readers.regions import (
+    OF_UNKNOWN_FORM,
+    batches_in_a_form,
+    cut_at_dump,
+    may_show_batches,
+    parts_of_others,
+)
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
@@ -278,6 +286,8 @@ class _Collector:
             meter.length = len(content.data)
             is_text = kind in OF_ONE_PARTITION and begins_with_text(content.data)
             parts = [Plain(content.data)] if kind and not is_text else plain_parts(content.data)
+            if not kind:
+                parts = [each for part in parts for each in self._regions(part, file)]
             kinds = [by_content(part.data) if is_text else kind or by_content(part.data) for part in parts]
             if is_text and Kind.DUMP not in kinds:
                 parts, kinds = [Plain(content.data)], [kind or ""]
@@ -306,18 +316,26 @@ class _Collector:
         for share in shares:
             self._readers[share.kind](share.data, file)
 
+    def _regions(self, part: Plain, file: str) -> list[Plain]:
+        """A part, cut where a dump begins that has forms of its own; if they are not known, its batches are counted."""
+        if not may_show_batches(part.data) or by_content(part.data) not in OF_LINES:
+            return [part]
+        regions = cut_at_dump(part)
+        if len(regions) == 1 and (shown := batches_in_a_form(part.data)) != (0, 0):
+            unused = {OF_UNKNOWN_FORM: UnusedLines(OF_UNKNOWN_FORM, *shown)}
+            self.evidence.lines.append(LinesRead(file, 0, unused))
+        return regions
+
     def _read_others(self, others: Mapping[int, str], file: str, *, ends_open: bool) -> bool:
         """Read the lines of a text that are not those of the dump in it; return whether they are evidence."""
-        compact = "\n".join(others.values())
-        kind = by_content(memoryview(compact.encode())) if compact.strip() else ""
-        if kind not in OF_LINES:
-            return False
-        lines = [ELSEWHERE] * max(others)
-        for number, line in others.items():
-            lines[number - 1] = line
-        text = "\n".join(lines) + ("" if ends_open else "\n")
-        self._read_part(kind, memoryview(text.encode()), file, is_alone=False)
-        return True
+        is_evidence = False
+        for part in parts_of_others(others, ends_open=ends_open) if any(map(str.strip, others.values())) else ():
+            kind = by_content(part.data)
+            if isinstance(kind, Kind) and (kind in OF_LINES or (kind is Kind.DUMP and part.forms)):
+                self._note_forms(part, file)
+                self._read_part(kind, part.data, file, is_alone=False)
+                is_evidence = True
+        return is_evidence
 
     def _note_forms(self, part: Plain, file: str) -> None:
         for form in part.forms:
