@@ -40,9 +40,7 @@ from zombieproof.traces.readers.timestamps import HEAD
 NO_LOGS = (".index", ".timeindex", ".checkpoint")
 """Ends of the names of files that the tool prints too, and that hold no records of a partition."""
 
-
 OF_THE_JVM = "Dumping heap to "
-
 STARTED = re.compile(
     rb"\n(?:Dumping [^\n]*\d{20}\.\w|baseOffset: \d+ lastOffset: |\| offset: \d+ "
     rb"|offset: \d+ position: \d+ [^\n]* isvalid: )"
@@ -54,7 +52,6 @@ BELOW_A_PATH = ("Log starting offset: ", "Starting offset: ", "baseOffset: ", "o
 OF_A_LOG = re.compile(rf"\s*(?:{HEAD.pattern}|%\d\||\{{)", re.ASCII)
 FRAMES = 16
 """How many lines below an exception are searched for the tool's own class."""
-
 MAY_GO_ON = (CUT, BATCH_CUT, OLD_FORMAT, OF_NO_LOG)
 """Why a record is not used whose payload may run over lines."""
 UNCERTAIN = "behind a record whose end cannot be told: it may be of its payload"

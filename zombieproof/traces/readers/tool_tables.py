@@ -202,6 +202,7 @@ class _Reader:
     is_beside_rows: bool = False
     is_fresh: bool = False
     is_at_open_end: bool = False
+    lines_of_logs: int = 0
     command: str = ""
     context: Context = field(default_factory=Context)
     half: tuple[str, int] | None = None
@@ -217,6 +218,7 @@ class _Reader:
             self.context, self.table, self.command, self.is_beside_rows = _named_by(part["name"]), None, "", False
             return
         if OF_A_DUMP.match(line) or self._is_command(line) or self._is_header(line):
+            self.lines_of_logs = 0
             return
         if not line.strip():
             self._drop_half()
@@ -224,9 +226,13 @@ class _Reader:
         elif not (self._is_row(line, number) or self._is_printed_object(line, number) or self._is_offset(line, number)):
             if is_log_line(line):
                 self._drop_half()
+                self.lines_of_logs += self.table is not None
                 self.is_beside_rows = self.is_fresh = False
             else:
                 self._keep_half(line, number)
+        elif self.lines_of_logs and self.table is not None:
+            self.skipped[f"{self.table.tool} (the line does not have its columns)"] += self.lines_of_logs
+            self.lines_of_logs = 0
 
     def _keep_half(self, line: str, number: int) -> None:
         """Keep a line that the next may complete: terminals wrap long lines."""
