@@ -22,9 +22,11 @@ from zombieproof.traces.readers.tool_tables import holds_tool_output
 CALL = re.compile(rb'"(?:action|asked)"\s*:\s*"')
 NO_CALL = re.compile(rb'\n(?!\{"(?:t|id)":|\n)[^\n]')
 """A line that does not begin as calls do."""
-CONSOLE = re.compile(
-    rb'::TransactionMetadata\(|\]::(?:\[?OffsetMetadata|OffsetAndMetadata|NULL)|\{\s*"key"\s*:\s*\{\s*"(?:version|type)"'
+CONSOLE = (
+    re.compile(rb"::(?:TransactionMetadata\(|\[?OffsetMetadata|OffsetAndMetadata|NULL)"),
+    re.compile(rb'"key"\s*:\s*\{\s*"(?:version|type)"'),
 )
+"""Each begins with a plain text, which is searched for at the speed of memory."""
 LOG_BEGINS = r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
 GLUED_LOG = re.compile(rb"\)" + LOG_BEGINS.encode())
 BEGINS = re.compile(
@@ -52,12 +54,12 @@ def shared_out(data: memoryview, main: Kind) -> list[Share]:
     if main is Kind.CALLS:
         is_mixed = data[0] != ord("{") or NO_CALL.search(data) is not None
     else:
-        is_mixed = main is Kind.CONSOLE or any(mark.search(data) for mark in (CALL, CONSOLE, GLUED_LOG))
+        is_mixed = main is Kind.CONSOLE or any(mark.search(data) for mark in (CALL, *CONSOLE, GLUED_LOG))
     if not is_mixed:
         return [Share(main, data)]
     text = bytes(data).decode(errors="replace")
     calls = list(_calls(text)) if CALL.search(data) else []
-    console = _console(text, calls) if main is Kind.CONSOLE or CONSOLE.search(data) else []
+    console = _console(text, calls) if main is Kind.CONSOLE or any(mark.search(data) for mark in CONSOLE) else []
     runs = _runs(_left(text, sorted(calls + console)))
     others = [_at_their_lines(run, text) for run in runs]
     logs = [share for part in others if (share := _share(part))]
