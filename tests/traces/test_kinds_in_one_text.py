@@ -166,6 +166,13 @@ def _without_places(line: str) -> str:
     return " ".join(words)
 
 
+def test_an_empty_part_of_a_dump_behind_a_text_without_a_last_line_feed_is_read(tmp_path: Path) -> None:
+    state = "Dumping /d/t-0/00000000000000000007.snapshot\nDumping /d/t-0/00000000000000000009.snapshot\n"
+    apart, one = together(tmp_path, [("client.log", CLIENT_LOG), ("t-0.state.txt", state)])
+    assert len(one.snapshots) == len(apart.snapshots) == 2
+    assert content(one) == content(apart)
+
+
 def test_a_far_dump_is_found_behind_a_long_log(tmp_path: Path) -> None:
     log = f"{PREPARED.format(id='shop-1')}\n" * 2000
     apart, one = together(tmp_path, [("server.log", log), ("orders-0.txt", DUMP)])

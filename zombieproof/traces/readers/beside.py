@@ -20,6 +20,7 @@ from zombieproof.traces.readers.recognise import LOG_MARK, Kind
 from zombieproof.traces.readers.tool_tables import holds_tool_output
 
 CALL = re.compile(rb'"(?:action|asked)"\s*:\s*"')
+AS_CALLS = re.compile(rb'\{"(?:t|id)":')
 NO_CALL = re.compile(rb'\n(?!\{"(?:t|id)":|\n)[^\n]')
 """A line that does not begin as calls do."""
 CONSOLE = (
@@ -52,7 +53,7 @@ def shared_out(data: memoryview, main: Kind) -> list[Share]:
     Logs and tables are one part: the readers of both pass over each other's lines.
     """
     if main is Kind.CALLS:
-        is_mixed = data[0] != ord("{") or NO_CALL.search(data) is not None
+        is_mixed = AS_CALLS.match(data) is None or NO_CALL.search(data) is not None
     else:
         is_mixed = main is Kind.CONSOLE or any(mark.search(data) for mark in (CALL, *CONSOLE, GLUED_LOG))
     if not is_mixed:

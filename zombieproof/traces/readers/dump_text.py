@@ -48,7 +48,15 @@ STARTED = re.compile(
 """A line that only the tool prints, behind other lines."""
 GLUED = re.compile(r"Dumping \S*\d{20}\.(?:log|snapshot|txnindex)$", re.ASCII)
 """The first line of a dump behind the last of another file, which had no line feed at its end."""
-BELOW_A_PATH = ("Log starting offset: ", "Starting offset: ", "baseOffset: ", "offset: ", "producerId: ", "version: ")
+BELOW_A_PATH = (
+    "Dumping ",
+    "Log starting offset: ",
+    "Starting offset: ",
+    "baseOffset: ",
+    "offset: ",
+    "producerId: ",
+    "version: ",
+)
 OF_A_LOG = re.compile(rf"\s*(?:{HEAD.pattern}|%\d\||\{{)", re.ASCII)
 FRAMES = 16
 """How many lines below an exception are searched for the tool's own class."""
