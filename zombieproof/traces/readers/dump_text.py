@@ -41,11 +41,14 @@ NO_LOGS = (".index", ".timeindex", ".checkpoint")
 """Ends of the names of files that the tool prints too, and that hold no records of a partition."""
 
 OF_THE_JVM = "Dumping heap to "
-STARTED = re.compile(
-    rb"\n(?:Dumping [^\n]*\d{20}\.\w|baseOffset: \d+ lastOffset: |\| offset: \d+ "
-    rb"|offset: \d+ position: \d+ [^\n]* isvalid: )"
+STARTED = (
+    re.compile(
+        rb"\n(?:Dumping [^\n]*\d{20}\.\w|baseOffset: \d+ lastOffset: |\| offset: \d+ "
+        rb"|offset: \d+ position: \d+ [^\n]* isvalid: )"
+    ),
+    *(re.compile(end + rb"Dumping [^\n]*\d{20}\.(?:log|snapshot|txnindex)\n") for end in (rb"\)", rb"\}")),
 )
-"""A line that only the tool prints, behind other lines."""
+"""Lines that only the tool prints, behind other lines; the first may be glued to the end of a log or an object."""
 GLUED = re.compile(r"Dumping \S*\d{20}\.(?:log|snapshot|txnindex)$", re.ASCII)
 """The first line of a dump behind the last of another file, which had no line feed at its end."""
 BELOW_A_PATH = (

@@ -118,7 +118,7 @@ def by_content(data: memoryview) -> Kind | str:
     if any(map(looks_like_dump, lines)):
         return Kind.DUMP
     is_text = b"\0" not in head
-    if is_text and STARTED.search(data):
+    if is_text and any(mark.search(data) for mark in STARTED):
         return Kind.DUMP
     if any(looks_like_calls(line) for line in lines if line.startswith("{")):
         return Kind.CALLS
