@@ -9,7 +9,7 @@ import re
 from zombieproof.formats.faults import Undecodable
 from zombieproof.traces.evidence import ClientCall, ClientOutcome, Damage, Unit
 from zombieproof.traces.readers.internal_text import Json, integer, mapping, text
-from zombieproof.traces.readers.lines import Lines, Reached
+from zombieproof.traces.readers.lines import PART, Lines, Reached
 
 RECORD = re.compile(r"(\d{1,10})@(\d{1,19})", re.ASCII)
 
@@ -32,7 +32,7 @@ def read_calls(
     damage: list[Damage] = []
     lines = Lines(data, reached)
     for line in lines:
-        if not line.strip():
+        if not line.strip() or PART.fullmatch(line):
             continue
         try:
             document = mapping(json.loads(line), "the line")

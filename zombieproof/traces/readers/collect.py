@@ -35,10 +35,12 @@ from zombieproof.traces.evidence import (
     SyncedUpTo,
     TopicIdentity,
     TransactionStateRecord,
+    UnusedLines,
 )
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers import merge
 from zombieproof.traces.readers.archives import STANDARD_INPUT, is_held, spool_standard_input
+from zombieproof.traces.readers.beside import Share, shared_out
 from zombieproof.traces.readers.broker_log import read_broker_log
 from zombieproof.traces.readers.cleaning import explain_holes
 from zombieproof.traces.readers.client_calls import read_calls
@@ -47,7 +49,7 @@ from zombieproof.traces.readers.console_order import SORTED, in_order
 from zombieproof.traces.readers.console_text import read_console
 from zombieproof.traces.readers.coordinator_log import read_coordinator_log
 from zombieproof.traces.readers.copies import compare_copies
-from zombieproof.traces.readers.dialects import dialect_of_console, dialects_of_dump
+from zombieproof.traces.readers.dialects import dialects_of_console, dialects_of_dump
 from zombieproof.traces.readers.dump_text import read_dump
 from zombieproof.traces.readers.ends import look_for_ends
 from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
@@ -55,10 +57,17 @@ from zombieproof.traces.readers.folders import files_in, members_in
 from zombieproof.traces.readers.forms import Plain, plain_parts
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.recognise import NO_EVIDENCE_IN_IT, Kind, begins_with_text, by_content, by_name
+from zombieproof.traces.readers.regions import (
+    OF_UNKNOWN_FORM,
+    batches_in_a_form,
+    cut_at_dump,
+    may_show_batches,
+    parts_of_others,
+)
 from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
-from zombieproof.traces.readers.tool_tables import HEAD, holds_tool_output, read_tool_output
+from zombieproof.traces.readers.tool_tables import holds_tool_output, read_tool_output
 from zombieproof.traces.readers.topic_lives import (
     add_calls,
     earlier_topics,
@@ -79,6 +88,9 @@ Tables = Callable[[Path, Keep, Reached], SegmentContent]
 
 It hears how many bytes of the file are done.
 """
+
+OF_LINES = frozenset({Kind.CONSOLE, Kind.CALLS, Kind.TOOL_OUTPUT, Kind.TEXT_LOG})
+"""Kinds that one text may hold together, line by line."""
 
 OF_ONE_PARTITION = frozenset({Kind.SEGMENT, Kind.SNAPSHOT, Kind.TRANSACTION_INDEX})
 
@@ -167,6 +179,7 @@ class _Collector:
         self.read_from: set[Path] = set()
         self._left_out: set[Path] = set()
         self._source = ""
+        self._is_alone = True
         self._seen: set[Path] = set()
         self._order: dict[str, int] = {}
         self._contents: list[tuple[Source, str, SegmentContent]] = []
@@ -275,6 +288,8 @@ class _Collector:
             meter.length = len(content.data)
             is_text = kind in OF_ONE_PARTITION and begins_with_text(content.data)
             parts = [Plain(content.data)] if kind and not is_text else plain_parts(content.data)
+            if not kind:
+                parts = [each for part in parts for each in self._regions(part, file)]
             kinds = [by_content(part.data) if is_text else kind or by_content(part.data) for part in parts]
             if is_text and Kind.DUMP not in kinds:
                 parts, kinds = [Plain(content.data)], [kind or ""]
@@ -293,9 +308,36 @@ class _Collector:
                     self._note_forms(part, file)
                     meter.length = len(part.data)
                     self._source = part.source
-                    self._readers[found](part.data, file)
+                    self._read_part(found, part.data, file)
             if content.fault is not None and len(self._contents) > before:
                 self._contents[-1][2].torn_tail = True
+
+    def _read_part(self, kind: Kind, data: memoryview, file: str, *, is_alone: bool = True) -> None:
+        shares = shared_out(data, kind) if kind in OF_LINES else [Share(kind, data)]
+        self._is_alone = is_alone and len(shares) == 1
+        for share in shares:
+            self._readers[share.kind](share.data, file)
+
+    def _regions(self, part: Plain, file: str) -> list[Plain]:
+        """A part, cut where a dump begins that has forms of its own; if they are not known, its batches are counted."""
+        if not may_show_batches(part.data) or by_content(part.data) not in OF_LINES:
+            return [part]
+        regions = cut_at_dump(part)
+        if len(regions) == 1 and (shown := batches_in_a_form(part.data)) != (0, 0):
+            unused = {OF_UNKNOWN_FORM: UnusedLines(OF_UNKNOWN_FORM, *shown)}
+            self.evidence.lines.append(LinesRead(file, 0, unused))
+        return regions
+
+    def _read_others(self, others: Mapping[int, str], file: str, *, ends_open: bool) -> bool:
+        """Read the lines of a text that are not those of the dump in it; return whether they are evidence."""
+        is_evidence = False
+        for part in parts_of_others(others, ends_open=ends_open) if any(map(str.strip, others.values())) else ():
+            kind = by_content(part.data)
+            if isinstance(kind, Kind) and (kind in OF_LINES or (kind is Kind.DUMP and part.forms)):
+                self._note_forms(part, file)
+                self._read_part(kind, part.data, file, is_alone=False)
+                is_evidence = True
+        return is_evidence
 
     def _note_forms(self, part: Plain, file: str) -> None:
         for form in part.forms:
@@ -423,11 +465,8 @@ class _Collector:
         dump = read_dump(data, file, self._keep, self._reached)
         evidence = self.evidence
         evidence.lines.append(dump.read)
-        if not dump.read.used:
-            evidence.files.remove(file)
-            evidence.ignored.append(Ignored(file, "no line of it can be understood"))
-        if dump.named is not None:
-            source = f"the partition of a dump from its name: {dump.named.told}"
+        for named in dump.named:
+            source = f"the partition of a dump from its name: {named.told}"
             evidence.dialects.setdefault(source, []).append(file)
         for dialect in dialects_of_dump(data):
             self.evidence.dialects.setdefault(dialect, []).append(file)
@@ -451,7 +490,10 @@ class _Collector:
         for segment, entries in dump.indexes:
             if not self._narrowing.leaves_out(place_of(segment).topic):
                 self._take_index(Source.DUMP, segment, file, entries)
-        self._tool_output_beside(data[:HEAD], file)
+        ends_open = len(data) > 0 and data[len(data) - 1] != 0x0A and max(dump.others, default=0) == dump.last_line
+        if not self._read_others(dump.others, file, ends_open=ends_open) and not dump.read.used:
+            evidence.files.remove(file)
+            evidence.ignored.append(Ignored(file, "no line of it can be understood"))
 
     def _tool_output(self, data: memoryview, file: str) -> None:
         self.evidence.reports.add(read_tool_output(data, file))
@@ -465,7 +507,8 @@ class _Collector:
     def _console_text(self, data: memoryview, file: str) -> None:
         records, damage = read_console(data, file, self.evidence.reports)
         self._tool_output_beside(data, file)
-        self.evidence.dialects.setdefault(dialect_of_console(data), []).append(file)
+        for dialect in dialects_of_console(data):
+            self.evidence.dialects.setdefault(dialect, []).append(file)
         self._console += records
         self.evidence.damage += damage
 
@@ -487,7 +530,7 @@ class _Collector:
         self.evidence.damage += torn + clients.damage
         has_tables = self._tool_output_beside(data, file)
         read = log.read.with_those_of(clients.read)
-        if read.used or log.hosted or transitions or torn or clients.damage or has_tables:
+        if not self._is_alone or read.used or log.hosted or transitions or torn or clients.damage or has_tables:
             self.evidence.lines += [read] * (read.used > 0 or read.unused != {})
         else:
             self._not_understood(read)

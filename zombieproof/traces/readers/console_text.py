@@ -24,6 +24,7 @@ from zombieproof.traces.tool_reports import ToolReports
 
 DECODER = json.JSONDecoder()
 OBJECT = re.compile(r'\{\s*"key"\s*:')
+OF_A_KEY = re.compile(r'\{\s*"key"\s*:\s*\{\s*"(?:version|type)"\s*:')
 OF_A_GROUP = re.compile(
     r'\{\s*"key"\s*:\s*\{\s*"(?:version|type)"\s*:\s*"?\d+"?\s*,\s*"data"\s*:\s*\{\s*"group(?:Id)?"\s*:'
 )
@@ -89,6 +90,44 @@ def read_console(
         for order, (transactional_id, value) in enumerate(found)
     ]
     return records, damage
+
+
+def places_of_console(text: str) -> list[tuple[int, int]]:
+    """Where records begin and end; none where all that seem to be are tombstones of old text.
+
+    Any name may stand before ``::NULL`` in other texts.
+    """
+    found, end = [], 0
+    while begin := OF_A_KEY.search(text, end):
+        try:
+            end = DECODER.raw_decode(text, begin.start())[1]
+        except (ValueError, RecursionError):
+            behind = text.find("\n", begin.end())
+            end = len(text) if behind == -1 else behind
+        found.append((begin.start(), end))
+    lines = text.split("\n") if "::" in text else []
+    tombstones, at = [], 0
+    for number, line in enumerate(lines, 1):
+        if "::" in line and not OF_A_KEY.search(line):
+            if _is_record(line):
+                whole = lines[number - 1 : number - 1 + _length(lines, number)]
+                found.append((at + len(line) - len(line.lstrip()), at + len("\n".join(whole))))
+            elif TOMBSTONE.fullmatch(line.rstrip("\r")) or (number == len(lines) and CUT.search(line)):
+                tombstones.append((at, at + len(line)))
+        at += len(line) + 1
+    return sorted(found + tombstones) if found else []
+
+
+def _length(lines: Sequence[str], number: int) -> int:
+    """How many lines a record has that a terminal or an editor wrapped."""
+    whole = lines[number - 1]
+    for length, behind in enumerate(["", *lines[number : number + MOST_WRAPS]], 1):
+        if length > 1 and ("::" in behind or not behind.strip()):
+            break
+        whole += behind
+        if whole.count("(") <= whole.count(")") and whole.count("[") <= whole.count("]"):
+            return length
+    return 1
 
 
 def _objects(text: str, file: str, damage: list[Damage], reports: ToolReports) -> Iterator[Found]:

@@ -15,7 +15,12 @@ _NO_HORIZON = re.compile(rb"^baseOffset: (?!.* deleteHorizonMs: )", re.MULTILINE
 _SHORT_START = re.compile(rb"^Starting offset: ", re.MULTILINE)
 _LONG_START = re.compile(rb"^Log starting offset: ", re.MULTILINE)
 _OLD_CONSOLE = re.compile(rb"::(?:TransactionMetadata\(|OffsetAndMetadata\(|GroupMetadata\(|\[|NULL\b)")
+_NEW_CONSOLE = re.compile(rb'\{\s*"key"\s*:\s*\{\s*"(?:version|type)"')
+_FILLED = re.compile(rb"\S")
 _STATE_NAME = re.compile(rb'"transactionStatus":\s*"[A-Za-z]')
+
+_FAR = re.compile(rb"\n(?:Dumping |baseOffset: \d|offset: \d+ position: )")
+"""Where a dump begins behind other text."""
 
 _LOGS = (
     (_OLD_RECORD, "0.11 to 2.1"),
@@ -37,6 +42,8 @@ _DECODERS = (
 def dialects_of_dump(data: memoryview) -> Iterator[str]:
     """What printed a dump, from its beginning; a line that is cut tells nothing."""
     head = bytes(data[:HEAD])
+    if len(data) > HEAD and not any(mark.search(head) for mark, _ in _LOGS) and (far := _FAR.search(data)):
+        head = bytes(data[far.start() : far.start() + HEAD])
     head = head[: head.rfind(b"\n") + 1]
     release = next((release for mark, release in _LOGS if mark.search(head)), None)
     yield f"text of kafka-dump-log, {release}" if release else "text of kafka-dump-log"
@@ -46,11 +53,16 @@ def dialects_of_dump(data: memoryview) -> Iterator[str]:
             yield f"text of kafka-dump-log, {'its transaction decoder of ' + named if named else decoder}"
 
 
-def dialect_of_console(data: memoryview) -> str:
+def dialects_of_console(data: memoryview) -> Iterator[str]:
     """What printed the records of a console consumer."""
-    head = bytes(data[:HEAD])
-    release = "up to 3.8" if _OLD_CONSOLE.search(head) else "3.9 or later"
-    return f"text of the console consumer, {release}"
+    begin = _FILLED.search(data)
+    start = begin.start() if begin else 0
+    head = bytes(data[start : start + HEAD])
+    is_old = _OLD_CONSOLE.search(head)
+    if is_old:
+        yield "text of the console consumer, up to 3.8"
+    if not is_old or _NEW_CONSOLE.search(head):
+        yield "text of the console consumer, 3.9 or later"
 
 
 def dialects_of(evidence: Evidence) -> list[str]:

@@ -1,5 +1,7 @@
 """Keys and payloads that ``kafka-dump-log`` prints behind a record's header keys (reference §9.1, §9.3)."""
 
+from collections.abc import Callable
+
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.traces.readers.dump_lines import RecordLine
@@ -70,15 +72,18 @@ def size_of(record: RecordLine) -> int | None:
     return None
 
 
-def whole_body(record: RecordLine, lines: Lines) -> str:
+def whole_body(record: RecordLine, lines: Lines, uncertain: Callable[[str], None] = lambda line: None) -> str:
     """Key and payload with the lines that they run over.
+
+    Of a payload that the printing changed, those lines are taken that it may have; `uncertain` hears them. Each
+    character that cannot be printed stands for one byte at least.
 
     Raises:
         Undecodable: the end of the file cuts them.
     """
     body = record.rest
     wanted = size_of(record)
-    if not body or wanted is None or len(body.encode()) >= wanted:
+    if not body or wanted is None or (len(body.encode()) >= wanted and REPLACED not in body):
         return body
     parts, size = [body], len(body.encode())
     while size < wanted and (line := lines.peek(len(parts) - 1)) is not None:
@@ -90,9 +95,19 @@ def whole_body(record: RecordLine, lines: Lines) -> str:
         return "\n".join(parts)
     if lines.peek(0) is None and lines.ends_open and not set("?" + REPLACED) & set(body):
         raise Undecodable(f"the last record has {len(body.encode())} bytes of {wanted}: the line is cut")
+    least = _least(body)
     while (line := lines.peek(0)) is not None and not line.startswith(STRUCTURE):
+        least += 1 + _least(line)
+        if least > wanted:
+            break
         lines.take()
+        uncertain(line)
     return body
+
+
+def _least(text: str) -> int:
+    """How many bytes a printed text has at least."""
+    return len(text.encode()) - (len(REPLACED.encode()) - 1) * text.count(REPLACED)
 
 
 def split(body: str, record: RecordLine) -> tuple[bytes | None, bytes | None, bool]:

@@ -50,8 +50,8 @@ class DumpContent:
     """What one dump file shows: parts in the order of its ``Dumping`` lines.
 
     `damage` is of the dump itself (cut or lost lines); damage of a segment that the tool reports is in its content.
-    `read` counts lines of the tool; lines that a payload runs over are part of the first. `named` is the partition that
-    was taken from the name of the file.
+    `read` counts lines of the tool; lines that a payload runs over are part of the first. `named` are partitions that
+    were taken from the name of the file, or of a part of it. `others` are lines that are not the tool's, by number.
 
     `went_back_at` is the line where another log began without a line ``Dumping``; `has_jumps` tells that a log lacks
     lines. `earlier_at` is the line of a record from before its batch, which is of another log unless some lines are
@@ -64,7 +64,9 @@ class DumpContent:
     indexes: list[tuple[str, list[IndexEntry]]] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    named: NamedPlace | None = None
+    named: list[NamedPlace] = field(default_factory=list)
+    others: dict[int, str] = field(default_factory=dict)
+    last_line: int = 0
     went_back_at: int = 0
     has_jumps: bool = False
     earlier_at: int = 0

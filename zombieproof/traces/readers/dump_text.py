@@ -6,6 +6,7 @@ no sense on their own). Lost lines show as a jump of the position, or as a batch
 Source: reference §9.1 to §9.3.
 """
 
+import re
 from collections.abc import Callable
 
 from zombieproof.formats.faults import Undecodable
@@ -31,17 +32,45 @@ from zombieproof.traces.readers.dump_content import (
 from zombieproof.traces.readers.dump_lines import RecordLine
 from zombieproof.traces.readers.dump_name import partition_named_by
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION, Place, base_offset_of, place_of, plain_name
-from zombieproof.traces.readers.lines import Lines, Reached
+from zombieproof.traces.readers.lines import PART, Lines, Reached
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep
+from zombieproof.traces.readers.timestamps import HEAD
 
 NO_LOGS = (".index", ".timeindex", ".checkpoint")
 """Ends of the names of files that the tool prints too, and that hold no records of a partition."""
 
+OF_THE_JVM = "Dumping heap to "
+STARTED = (
+    re.compile(
+        rb"\n(?:Dumping [^\n]*\d{20}\.\w|baseOffset: \d+ lastOffset: |\| offset: \d+ "
+        rb"|offset: \d+ position: \d+ [^\n]* isvalid: )"
+    ),
+    *(re.compile(end + rb"Dumping [^\n]*\d{20}\.(?:log|snapshot|txnindex)\n") for end in (rb"\)", rb"\}")),
+)
+"""Lines that only the tool prints, behind other lines; the first may be glued to the end of a log or an object."""
+GLUED = re.compile(r"Dumping \S*\d{20}\.(?:log|snapshot|txnindex)$", re.ASCII)
+"""The first line of a dump behind the last of another file, which had no line feed at its end."""
+BELOW_A_PATH = (
+    "Dumping ",
+    "Log starting offset: ",
+    "Starting offset: ",
+    "baseOffset: ",
+    "offset: ",
+    "producerId: ",
+    "version: ",
+)
+OF_A_LOG = re.compile(rf"\s*(?:{HEAD.pattern}|%\d\||\{{)", re.ASCII)
+FRAMES = 16
+"""How many lines below an exception are searched for the tool's own class."""
+MAY_GO_ON = (CUT, BATCH_CUT, OLD_FORMAT, OF_NO_LOG)
+"""Why a record is not used whose payload may run over lines."""
+UNCERTAIN = "behind a record whose end cannot be told: it may be of its payload"
+
 
 def looks_like_dump(line: str) -> bool:
     """Whether a line can only come from the tool."""
-    return line.startswith(("Dumping ", "baseOffset: ", "| offset: ")) or (
+    return (line.startswith(("Dumping ", "baseOffset: ", "| offset: ")) and not line.startswith(OF_THE_JVM)) or (
         line.startswith("offset: ") and " position: " in line and " isvalid: " in line
     )
 
@@ -60,6 +89,9 @@ class _Reader:
         self._other: str | None = None
         self._named: set[str] = set()
         """Segments whose partition was taken from the name of the file: it names one partition only."""
+        self._part, self._first_of_part = file, 0
+        self._is_in_log = False
+        self._glued = 0
 
     def read(self) -> DumpContent:
         handlers: tuple[tuple[str, Callable[[str], str | None]], ...] = (
@@ -72,8 +104,9 @@ class _Reader:
             ("producerId: ", self._snapshot),
             ("version: ", self._index),
         )
-        used = 0
+        used, is_uncertain = 0, False
         for line in self._lines:
+            number = self._lines.number
             try:
                 if line.startswith("| offset: "):
                     reason: str | None = self._record(line)  # most lines are
@@ -84,13 +117,50 @@ class _Reader:
                 reason = CUT
             if reason:
                 self._out.read.leave_out(reason, self._lines.number)
+                is_uncertain = reason in MAY_GO_ON and number == self._lines.number and not self._passes_body(line)
             elif reason is not None:
-                used += 1
-        self._out.read.used = used
+                used, is_uncertain = used + 1, False
+            else:
+                is_uncertain = self._of_others(line, is_uncertain=is_uncertain)
+        self._out.read.used, self._out.last_line = used + self._glued, self._lines.number
         self._end_segment()
         self._out.name_unshown()
         self._out.leave_out_mixed()
         return self._out
+
+    def _passes_body(self, line: str) -> bool:
+        """Pass over the lines that belong to a record that is not used; return whether its end is known."""
+        try:
+            if line.startswith("| offset: "):
+                dump_body.whole_body(dump_lines.record_of(line), self._lines, self._count_uncertain)
+            elif line.startswith("offset: "):
+                record, _ = dump_lines.old_record_of(line, self._out.file)
+                dump_body.whole_body(record, self._lines, self._count_uncertain)
+        except Undecodable:
+            return False
+        return True
+
+    def _count_uncertain(self, line: str) -> None:
+        if OF_A_LOG.match(line):
+            self._out.read.leave_out(UNCERTAIN, self._lines.number)
+
+    def _of_others(self, line: str, *, is_uncertain: bool) -> bool:
+        """Keep a line that is not the tool's for other readers; return whether the next may still be of a payload."""
+        if (glued := GLUED.search(line)) and (self._lines.peek(0) or "").startswith(BELOW_A_PATH):
+            self._begin(line[glued.start() :])
+            self._glued += 1
+            line = line[: glued.start()]
+        part = PART.fullmatch(line) if line.startswith("==> ") else None
+        if part is not None:
+            self._end_segment()
+            self._other, self._part, self._first_of_part = None, part["name"], len(self._out.segments)
+            self._named.clear()
+        elif is_uncertain:
+            self._count_uncertain(line)
+            return True
+        self._is_in_log = self._is_in_log or OF_A_LOG.match(line) is not None
+        self._out.others[self._lines.number] = line
+        return False
 
     def _cut(self, message: str) -> None:
         """A line of the dump itself cannot be read."""
@@ -111,6 +181,7 @@ class _Reader:
 
     def _begin(self, line: str) -> str:
         self._end_segment()
+        self._is_in_log = False
         path = line.removeprefix("Dumping ").strip()
         self._other = None if path.endswith(".log") else path
         if path.endswith(".log"):
@@ -131,11 +202,12 @@ class _Reader:
         content = SegmentContent(path, place or place_of(path), self._out.file, Unit.LINE, base_offset_of(path))
         segment = self._segment = DumpedSegment(content, next_position=0 if path else NONE)
         self._out.segments.append(content)
-        is_told = any(each.place.is_known and not each.is_guessed for each in self._out.segments)
-        named = None if is_told else partition_named_by(self._out.file)
+        is_told = any(each.place.is_known and not each.is_guessed for each in self._out.segments[self._first_of_part :])
+        named = None if is_told else partition_named_by(self._part)
         if named is not None and plain_name(path) not in self._named:
             self._named.add(plain_name(path))
-            self._out.named, content.is_guessed, content.place = named, True, named.place
+            self._out.named.append(named)
+            content.is_guessed, content.place = True, named.place
         return segment
 
     def _open(self, batch: LoggedBatch | None = None, *, repeats: bool = False) -> DumpedSegment:
@@ -186,6 +258,7 @@ class _Reader:
         if self._other is not None:
             return OF_NO_LOG
         self._end_batch()
+        self._is_in_log = False
         if self._is_last_and_open() and line.rpartition(": ")[2] not in dump_lines.BOOLEANS:
             raise Undecodable("the last line is cut")
         batch = dump_lines.batch_of(line, self._out.file)
@@ -213,7 +286,7 @@ class _Reader:
         segment = self._open()
         record = dump_lines.record_of(line)
         if segment.batch is None and segment.next_position == NONE and self._out.damage:
-            dump_body.whole_body(record, self._lines)
+            dump_body.whole_body(record, self._lines, self._count_uncertain)
             return BATCH_CUT
         if segment.batch is None or not segment.batch.base_offset <= record.offset <= segment.batch.last_offset:
             segment.shows_records = True
@@ -291,7 +364,7 @@ class _Reader:
             return USED
         why = dump_body.why_not_decoded(body, place.topic)
         if why:
-            dump_body.whole_body(record, self._lines)
+            dump_body.whole_body(record, self._lines, self._count_uncertain)
             segment.note = segment.note or why
             return f"a record of {place.topic}, which {why} ({dump_body.DECODERS[place.topic]})"
         if self._is_last_and_open() and not body.endswith(("}", "<DELETE>")):
@@ -306,7 +379,7 @@ class _Reader:
         return USED
 
     def _payload(self, segment: DumpedSegment, batch: LoggedBatch, record: RecordLine) -> str:
-        body = dump_body.whole_body(record, self._lines)
+        body = dump_body.whole_body(record, self._lines, self._count_uncertain)
         segment.shows_payloads |= bool(body)
         if record.value_size >= 0 and segment.shows_payloads and "payload: " not in body:
             raise Undecodable("the payload is missing: the line is cut")
@@ -377,17 +450,29 @@ class _Reader:
         self._out.indexes[-1][1].append(dump_lines.index_entry_of(line))
         return USED
 
+    def _is_of_the_tool(self, line: str) -> bool:
+        """Whether an exception is the tool's: below a line of a log it is that program's, unless its frames tell."""
+        if not self._is_in_log:
+            return True
+        frames = (self._lines.peek(index) or "" for index in range(FRAMES))
+        return line.startswith("Exception in thread") and any("DumpLogSegments" in frame for frame in frames)
+
     def _noise(self, line: str) -> str | None:
-        if self._segment and line.startswith(dump_lines.FAILURES):
+        if self._segment and line.startswith(dump_lines.FAILURES) and self._is_of_the_tool(line):
             message = f"the tool gave up in {self._segment.content.segment}: {line}"
             self._segment.content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
             return USED
         if line and _is_cut(line):
             raise Undecodable("the last line is cut" if self._is_last_and_open() else "the line is cut")
-        if self._segment and line.startswith("| "):
+        if self._segment and line.startswith("| ") and not is_row_of_markdown(line):
             self._segment.note = self._segment.note or WITHOUT_METADATA
             return NO_OFFSET
         return None
+
+
+def is_row_of_markdown(line: str) -> bool:
+    """Whether a line is a row of a table between bars, and no record that was dumped without its offset."""
+    return line.rstrip().endswith("|") and not line.startswith(("| key: ", "| payload: "))
 
 
 def _is_cut(line: str) -> bool:

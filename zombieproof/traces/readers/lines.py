@@ -1,5 +1,6 @@
 """The lines of a text file, read as they are needed, with a look ahead."""
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator
 
@@ -10,6 +11,9 @@ Reached = Callable[[int], None]
 
 ELSEWHERE = "\x1a\x1a"
 """Stands for a line that belongs to something else than the text around it: it is counted, and not returned."""
+
+PART = re.compile(r"==> (?P<name>\S.*?) <==\s*")
+"""What ``head`` and ``tail`` print above each file: its name is that of the lines below."""
 
 _ELSEWHERE = ELSEWHERE.encode()
 

@@ -8,7 +8,7 @@ from zombieproof.formats.segments import begins_with_batch
 from zombieproof.traces.readers.client_calls import looks_like_calls
 from zombieproof.traces.readers.clients.layouts import CLIENT_LOG_MARKS
 from zombieproof.traces.readers.console_text import looks_like_console
-from zombieproof.traces.readers.dump_text import looks_like_dump
+from zombieproof.traces.readers.dump_text import STARTED, looks_like_dump
 from zombieproof.traces.readers.files import SEGMENT_NAME, TOPIC_PARTITION, plain_name
 from zombieproof.traces.readers.tool_tables import holds_tool_output
 
@@ -117,11 +117,14 @@ def by_content(data: memoryview) -> Kind | str:
     lines = text.split("\n")[:HEAD_LINES]
     if any(map(looks_like_dump, lines)):
         return Kind.DUMP
+    is_text = b"\0" not in head
+    if is_text and any(mark.search(data) for mark in STARTED):
+        return Kind.DUMP
     if any(looks_like_calls(line) for line in lines if line.startswith("{")):
         return Kind.CALLS
     if looks_like_console(text):
         return Kind.CONSOLE
-    if b"\0" in head:
+    if not is_text:
         return "it is neither text nor a segment"
     if LOG_MARK.search(data):
         return Kind.TEXT_LOG

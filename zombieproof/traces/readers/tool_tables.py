@@ -14,7 +14,8 @@ from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.readers import admin_text
 from zombieproof.traces.readers.files import TOPIC_PARTITION, place_of, plain_name
-from zombieproof.traces.readers.lines import ELSEWHERE
+from zombieproof.traces.readers.layouts import is_log_line
+from zombieproof.traces.readers.lines import ELSEWHERE, PART
 from zombieproof.traces.readers.marks import COMMAND
 from zombieproof.traces.readers.tool_columns import (
     CONSUMER_GROUPS,
@@ -206,6 +207,7 @@ class _Reader:
     is_beside_rows: bool = False
     is_fresh: bool = False
     is_at_open_end: bool = False
+    lines_of_logs: int = 0
     command: str = ""
     context: Context = field(default_factory=Context)
     half: tuple[str, int] | None = None
@@ -215,16 +217,36 @@ class _Reader:
 
     def read(self, line: str, number: int) -> None:
         """Read one line."""
+        if line.startswith("==> ") and (part := PART.fullmatch(line)):
+            self._begin_part(part["name"])
+            return
         if OF_A_DUMP.match(line) or self._is_command(line):
-            self.is_one_table = False
+            self.lines_of_logs, self.is_one_table = 0, False
             return
         if self._is_header(line):
+            self.lines_of_logs = 0
             return
         if not line.strip():
             self._drop_half()
             self.is_beside_rows = self.is_fresh = False
         elif not (self._is_row(line, number) or self._is_printed_object(line, number) or self._is_offset(line, number)):
-            self._keep_half(line, number)
+            if is_log_line(line):
+                self._drop_half()
+                self.is_one_table = False
+                self.lines_of_logs += self.table is not None
+                self.is_beside_rows = self.is_fresh = False
+            else:
+                self._keep_half(line, number)
+        elif self.lines_of_logs and self.table is not None:
+            self.skipped[f"{self.table.tool} (the line does not have its columns)"] += self.lines_of_logs
+            self.lines_of_logs = 0
+
+    def _begin_part(self, name: str) -> None:
+        """Begin a part of the file that `head` or `tail` has named: its name tells the partition."""
+        self._drop_half()
+        named = _named_by(name)
+        self.context = Context({} if named is None else {"topic": named[0], "partition": str(named[1])})
+        self.table, self.command, self.is_beside_rows, self.is_one_table = None, "", False, False
 
     def _keep_half(self, line: str, number: int) -> None:
         """Keep a line that the next may complete: terminals wrap long lines."""
