@@ -560,7 +560,9 @@ def test_by_batch_neither_group_nor_output_may_change(query: Query, is_repeated:
 @pytest.mark.txn_faults(plan={}, allow=("no_input_is_committed_twice",))  # claims are positions of the deleted topic
 @pytest.mark.parametrize("mode", ["batch", pytest.param("partition", marks=pytest.mark.deep)])
 @pytest.mark.parametrize("is_deleted", [True, pytest.param(False, marks=pytest.mark.deep)], ids=["deleted", "renamed"])
-@pytest.mark.parametrize("is_a_function", [False, True], ids=["format", "foreachBatch"])
+@pytest.mark.parametrize(
+    "is_a_function", [pytest.param(False, marks=pytest.mark.deep), True], ids=["format", "foreachBatch"]
+)
 def test_the_progress_topic_is_restored_also_for_partitions_without_new_rows(
     query: Query, mode: str, is_deleted: bool, is_a_function: bool
 ) -> None:
@@ -638,7 +640,9 @@ def test_a_stream_does_not_begin_after_the_position_of_a_batch_query(query: Quer
         ).start()
 
 
-@pytest.mark.parametrize("is_a_function", [False, True], ids=["format", "foreachBatch"])
+@pytest.mark.parametrize(
+    "is_a_function", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["format", "foreachBatch"]
+)
 def test_a_lost_checkpoint_does_not_skip_a_load_that_has_no_position(query: Query, is_a_function: bool) -> None:
     """Two loads in one group: rows of one were written, and the other begins at the end."""
 
@@ -792,7 +796,7 @@ def test_a_progress_topic_that_was_made_again_matters_to_no_other_sink(query: Qu
 
 
 @pytest.mark.parametrize("by", ["source", pytest.param("batch", marks=pytest.mark.deep)])
-@pytest.mark.parametrize("form", ["1", "2"], ids=["offset log 1", "offset log 2"])
+@pytest.mark.parametrize("form", [pytest.param("1", marks=pytest.mark.deep), "2"], ids=["offset log 1", "offset log 2"])
 def test_a_group_does_not_change_while_a_batch_is_not_finished(
     query: Query, by: str, form: str, request: pytest.FixtureRequest
 ) -> None:
