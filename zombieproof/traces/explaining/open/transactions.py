@@ -115,7 +115,7 @@ def _on_partition(
 
 
 def _is_certain(log: PartitionLog, run: Run, begun: OpenInLog) -> bool:
-    """Whether nothing behind the beginning of a transaction is missing or unreadable that may have been its marker."""
+    """Whether nothing after the start of a transaction is missing or unreadable that may have been its marker."""
     if log.torn_tail or run.interrupted:
         return False
     return log.holes is Holes.CLEANER or all(gap.last < begun.first_offset for gap in log.missing())

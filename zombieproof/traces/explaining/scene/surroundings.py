@@ -130,7 +130,7 @@ class Surroundings:
 
     @cached_property
     def broker_lines(self) -> BrokerLines:
-        """What the logs of brokers say."""
+        """Lines of brokers' logs, by transactional id and by partition."""
         return BrokerLines(self.evidence)
 
 

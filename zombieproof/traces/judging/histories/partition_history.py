@@ -31,7 +31,7 @@ class Stretch:
 class Run:
     """Transactional data of one producer id between two of its markers. `faults` are those that its log alone shows.
 
-    `interrupted`: an unreadable place stands in it or behind it, which may have held its marker; what became of its
+    `interrupted`: an unreadable place is in it or after it, which may have held its marker; what became of its
     records below `readable_from` is then not known.
     """
 

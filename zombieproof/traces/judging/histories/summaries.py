@@ -105,7 +105,7 @@ def _made(
 
 
 def _outcome(run: Run, partition: PartitionHistory) -> TransactionOutcome:
-    """How a run ended; where the log is cut or cannot be read behind it, its marker may stand there."""
+    """How a run ended. If the log is cut or unreadable after it, its marker may be there."""
     if run.ending is None:
         is_lost = run.interrupted or partition.log.torn_tail
         return TransactionOutcome.UNKNOWN if is_lost else TransactionOutcome.OPEN
