@@ -53,6 +53,18 @@ def test_a_form_is_taken_off_and_named(wrapping: Wrapping, lines: list[str]) -> 
     assert (ANY_PREFIX in forms) == (wrapping.name == "some prefix")
 
 
+NUMBERS = [wrapping for wrapping in PASTES if "number" in wrapping.name or wrapping.name in ("cat -n", "grep -n")]
+
+
+@pytest.mark.parametrize("outer", NUMBERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("inner", NUMBERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("lines", [DUMP, LOG], ids=["dump", "log"])
+def test_numbers_before_numbers_may_grow(lines: list[str], inner: Wrapping, outer: Wrapping) -> None:
+    many = lines[:2] + lines[2:] * 600
+    found, _ = taken_off("\n".join(outer.wrap(inner.wrap(many))) + "\n")
+    assert found == [*many, ""]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_encodings_and_line_ends_are_taken_off(encoding: str, end: str) -> None:

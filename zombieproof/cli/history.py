@@ -18,7 +18,7 @@ from zombieproof.traces.history.judge import judge
 from zombieproof.traces.history.schema import history_schema
 from zombieproof.traces.readers.archives import STANDARD_INPUT, is_held, spool_standard_input
 from zombieproof.traces.readers.files import opened
-from zombieproof.traces.readers.forms import decoded
+from zombieproof.traces.readers.lines import decoded
 
 Format = Literal["text", "json", "junit"]
 

@@ -5,7 +5,6 @@ cannot be anything else is taken off in any case. The result has a line for each
 lines stay what they are; lines of somebody else are `lines.ELSEWHERE`. A file that is plain is not copied.
 """
 
-import codecs
 import heapq
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,7 @@ from typing import NamedTuple
 from zombieproof.formats.producer_snapshot import has_snapshot_form
 from zombieproof.formats.segments import begins_with_batch
 from zombieproof.traces.readers.layouts import layout_of
-from zombieproof.traces.readers.lines import ELSEWHERE, WINDOW
+from zombieproof.traces.readers.lines import ELSEWHERE, HEAD, NEARLY_ALL, WINDOW, decoded
 from zombieproof.traces.readers.marks import PERHAPS, SURE, is_dump_line, weight
 from zombieproof.traces.readers.wrappings import (
     COLOURS,
@@ -29,7 +28,6 @@ from zombieproof.traces.readers.wrappings import (
     fitting,
 )
 
-HEAD = 1 << 16
 SAMPLE = 80
 """Lines that forms are tried on."""
 
@@ -39,9 +37,7 @@ GLANCE = 30
 MOST_FORMS = 8
 MOST_TRIALS = 200
 MOST_SOURCES = 256
-NEARLY_ALL = 0.9
 
-UTF_16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 DECODED = re.compile(r" key: (?:\{&quot;type&quot;:|\w+::.* payload: &lt;DELETE&gt;)")
 """What a decoder of kafka-dump-log printed, copied from the source of a page."""
 
@@ -78,26 +74,6 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
     if not forms and not has_layout:
         return [Plain(text, tuple(names))]
     return _taken_off(text, forms, names, has_layout=has_layout)
-
-
-def decoded(data: memoryview) -> tuple[memoryview, list[str]]:
-    """The text as UTF-8, and how it was encoded if it was in another way."""
-    start = bytes(data[:4])
-    if start.startswith(codecs.BOM_UTF8):
-        return memoryview(bytes(data[len(codecs.BOM_UTF8) :])), ["UTF-8 with a byte order mark"]
-    for mark, encoding in UTF_16:
-        if start.startswith(mark):
-            return _from_utf_16(data[len(mark) :], encoding), ["UTF-16"]
-    for at, (_, encoding) in enumerate(UTF_16):
-        zeros, others = bytes(data[1 - at : HEAD : 2]), bytes(data[at:HEAD:2])
-        if zeros and zeros.count(0) > NEARLY_ALL * len(zeros) and others.count(0) < zeros.count(0) * (1 - NEARLY_ALL):
-            return _from_utf_16(data, encoding), ["UTF-16"]
-    return data, []
-
-
-def _from_utf_16(data: memoryview, encoding: str) -> memoryview:
-    text = bytes(data).decode(encoding, errors="replace").removeprefix("\ufeff")
-    return memoryview(text.encode(errors="replace"))
 
 
 def _sample(head: bytes, is_cut: bool) -> list[str]:

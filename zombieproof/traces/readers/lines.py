@@ -1,10 +1,15 @@
 """The lines of a text file, read as they are needed, with a look ahead."""
 
+import codecs
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
 
 WINDOW = 1 << 20
+HEAD = 1 << 16
+NEARLY_ALL = 0.9
+
+UTF_16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 Reached = Callable[[int], None]
 """Hears now and then how many bytes of a file were read."""
@@ -79,3 +84,23 @@ def _lines(data: memoryview, reached: Reached | None) -> Iterator[str]:
             yield part.decode(errors="replace") if part != _ELSEWHERE else ELSEWHERE
     if rest:
         yield rest.decode(errors="replace")
+
+
+def decoded(data: memoryview) -> tuple[memoryview, list[str]]:
+    """The text as UTF-8, and how it was encoded if it was in another way."""
+    start = bytes(data[:4])
+    if start.startswith(codecs.BOM_UTF8):
+        return memoryview(bytes(data[len(codecs.BOM_UTF8) :])), ["UTF-8 with a byte order mark"]
+    for mark, encoding in UTF_16:
+        if start.startswith(mark):
+            return _from_utf_16(data[len(mark) :], encoding), ["UTF-16"]
+    for at, (_, encoding) in enumerate(UTF_16):
+        zeros, others = bytes(data[1 - at : HEAD : 2]), bytes(data[at:HEAD:2])
+        if zeros and zeros.count(0) > NEARLY_ALL * len(zeros) and others.count(0) < zeros.count(0) * (1 - NEARLY_ALL):
+            return _from_utf_16(data, encoding), ["UTF-16"]
+    return data, []
+
+
+def _from_utf_16(data: memoryview, encoding: str) -> memoryview:
+    text = bytes(data).decode(encoding, errors="replace").removeprefix("\ufeff")
+    return memoryview(text.encode(errors="replace"))

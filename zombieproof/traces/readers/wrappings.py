@@ -242,7 +242,11 @@ def learn_line_numbers(sample: Sequence[str]) -> Form | None:
     narrowest = min(found, key=lambda match: len(match["between"]))
     known = next((match for match in found if weight(match["text"]) == SURE), narrowest)
     between = known["between"]
-    pattern = rf"[ \t]*\d+(?:{re.escape(between)}(?P<text>.*)|{re.escape(between.rstrip())}[ \t]*)"
+    bare = between.rstrip(" ")
+    blanks = len(between) - len(bare)
+    # A number that follows, as of `cat -n`, takes the place of blanks as it grows.
+    narrow = re.escape(bare) + (rf" {{{0 if bare else 1},{blanks}}}" if blanks else "")
+    pattern = rf"[ \t]*\d+(?:{narrow}(?P<text>.*)|{re.escape(between.rstrip())}[ \t]*)"
     compiled = re.compile(pattern, re.DOTALL)
 
     def take(line: str) -> Piece | None:
