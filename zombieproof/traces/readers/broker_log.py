@@ -6,6 +6,7 @@ broker with a copy writes, and the answers to WriteTxnMarkers, which only the le
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from zombieproof.formats.topics import TopicPartition
@@ -50,17 +51,18 @@ class BrokerLog:
     lines: list[BrokerLine] = field(default_factory=list)
 
 
-def read_broker_log(data: memoryview, file: str) -> BrokerLog:
-    """Read the log of one broker."""
-    return _Reading(data, file).log
+def read_broker_log(data: memoryview, file: str, transitions: Collection[int] = ()) -> BrokerLog:
+    """Read the log of one broker; `transitions` are the numbers of lines that another reader has understood."""
+    return _Reading(data, file, transitions).log
 
 
 @dataclass(slots=True)
 class _Understood:
-    """A line that fits a row; `is_whole` if it goes up to its logger."""
+    """A line that fits a row, and what it says if the row has a meaning; `is_whole` if it goes up to its logger."""
 
     row: Statement
-    line: BrokerLine
+    number: int
+    line: BrokerLine | None
     is_whole: bool
     is_last: bool
 
@@ -68,8 +70,8 @@ class _Understood:
 class _Reading:
     """One pass over a log."""
 
-    def __init__(self, data: memoryview, file: str) -> None:
-        self.log, self._file = BrokerLog(LinesRead(file)), file
+    def __init__(self, data: memoryview, file: str, transitions: Collection[int]) -> None:
+        self.log, self._file, self._transitions = BrokerLog(LinesRead(file)), file, transitions
         self._understood: list[_Understood] = []
         self._own: int | None = None
         self._has_loggers = False
@@ -97,18 +99,22 @@ class _Reading:
         if not message.is_whole and CUT_LOGGER.search(line):
             self.log.read.leave_out(CUT, number)
             return
+        if message.is_whole and number in self._transitions:
+            self.log.read.used += 1
+            return
         found = TABLE.match(message)
         if found is None:
             self.log.read.leave_out(IDLE if message.is_idle else UNKNOWN, number)
             return
         row, match = found
-        moment = timestamp_ms(line) if moment is None else moment
+        told = None
+        if row.meaning:
+            moment = timestamp_ms(line) if moment is None else moment
+            fields = {**fields_of_prefix(message.prefix), **match.groupdict()}
+            told = BrokerLine(self._file, number, moment, row.name, fields, row.meaning.format_map(_Said(fields)))
         if row.name == FAILED:
             self._failed_ms = (number, moment)
-        fields = {**fields_of_prefix(message.prefix), **match.groupdict()}
-        text = row.meaning.format_map(_Said(fields))
-        told = BrokerLine(self._file, number, moment, row.name, fields, text)
-        self._understood.append(_Understood(row, told, message.is_whole, is_last))
+        self._understood.append(_Understood(row, number, told, message.is_whole, is_last))
 
     def _refusal(self, line: str, number: int) -> tuple[Message | None, int | None]:
         """The exception directly below an append that failed, and the time of that line."""
@@ -135,10 +141,10 @@ class _Reading:
             else:
                 is_kept = not self._has_loggers
             if not is_kept:
-                self.log.read.leave_out(CUT, each.line.line)
+                self.log.read.leave_out(CUT, each.number)
                 continue
             self.log.read.used += 1
-            if each.row.meaning:
+            if each.line is not None:
                 self.log.lines.append(each.line)
 
     def _take_hosted(self, line: str, number: int, *, is_last: bool) -> None:

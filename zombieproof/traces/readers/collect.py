@@ -522,7 +522,7 @@ class _Collector:
         reached, size = self._reached, len(data)
         transitions, torn = read_coordinator_log(data, file, lambda at: reached(at // 2))
         clients = read_client_log(data, file, lambda at: reached((size + at) // 2))
-        log = read_broker_log(data, file)
+        log = read_broker_log(data, file, {each.line for each in transitions})
         self.evidence.hosted += log.hosted
         self.evidence.broker_lines += log.lines
         self.evidence.coordinator_lines += transitions

@@ -154,8 +154,10 @@ class Table:
         self._prefix = re.compile(prefixes, re.ASCII)
         self._open_ended: dict[Statement, bool] = {}
         self._rows: dict[str, list[Statement]] = {}
+        self._by_start: dict[tuple[str, str], list[Statement]] = {}
         for row in self.rows:
             self._rows.setdefault(row.source, []).append(row)
+            self._by_start.setdefault((row.source, row.ends[0][:1]), []).append(row)
 
     def looks_whole_when_cut(self, row: Statement) -> bool:
         """Decide whether a cut line, of the row or of a longer one, can fit the row."""
@@ -169,7 +171,8 @@ class Table:
 
     def message(self, line: str, start: int) -> Message | None:
         """Parse a line from `start` on; None if no class of the table prints it."""
-        logger = LOGGER.search(line, start)
+        at = line.rfind(" (", start)
+        logger = LOGGER.match(line, at) if at >= 0 else None
         end = logger.start() if logger else len(line.rstrip())
         found = self._prefix.match(line, start, end)
         if logger is not None:
@@ -184,7 +187,8 @@ class Table:
     def matches(self, message: Message) -> Iterator[tuple[Statement, re.Match[str]]]:
         """The rows that a message fits; one, if the table is right."""
         text = message.text
-        for row in self._rows.get(message.speaker.name, ()):
+        name = message.speaker.name
+        for row in (*self._by_start.get((name, text[:1]), ()), *self._by_start.get((name, ""), ())):
             begin, end = row.ends
             if text.startswith(begin) and text.endswith(end) and (found := row.pattern.fullmatch(text)):
                 yield row, found

@@ -5,6 +5,7 @@ A log line without a time zone is read as UTC. A time with ``Z`` or an offset is
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 TIME = (
     r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
@@ -22,25 +23,32 @@ def timestamp_ms(line: str) -> int | None:
     found = HEAD.match(line)
     if found is None:
         return None
-    year, month, day, hour, minute, second = map(int, found.groups()[1:7])
+    offset = OFFSET.search(found[1], DATE_AND_TIME)
+    second = _second(found[1][:DATE_AND_TIME], offset[0] if offset else "")
+    return None if second is None else second * 1000 + int((found[8] or "0")[:3].ljust(3, "0"))
+
+
+@lru_cache(maxsize=256)
+def _second(date_and_time: str, offset: str) -> int | None:
+    """Seconds since 1970: many lines of a log are of one second."""
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(found[1]))
-        return round(moment.timestamp()) * 1000 + int((found[8] or "0")[:3].ljust(3, "0"))
+        moment = datetime.fromisoformat(date_and_time).replace(tzinfo=_zone(offset))
+        return round(moment.timestamp())
     except (ValueError, OverflowError):
         return None
 
 
-def _zone(time: str) -> timezone:
-    """The offset at the end of a time; UTC where it has none.
+def _zone(offset: str) -> timezone:
+    """The zone with an offset; UTC if it is empty.
 
     Raises:
         ValueError: no zone has such an offset.
     """
-    offset = OFFSET.search(time, DATE_AND_TIME)
-    if offset is None:
+    found = OFFSET.fullmatch(offset)
+    if found is None:
         return UTC
-    ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
-    return timezone(-ahead if offset[1] == "-" else ahead)
+    ahead = timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
+    return timezone(-ahead if found[1] == "-" else ahead)
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

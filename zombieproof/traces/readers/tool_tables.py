@@ -35,6 +35,8 @@ from zombieproof.traces.readers.tool_columns import (
 from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
 
 HEAD = 1 << 16
+LINES_BELOW = 40
+"""As many lines below a mark show whether it is that of a table."""
 
 LONGEST_COMMAND = 1 << 11
 OPTION = re.compile(r"(?<!-)--(?P<name>[a-z][a-z-]{0,40})[ =]+(?P<value>[^\s-]\S*)")
@@ -53,16 +55,11 @@ WITHOUT_HEADER = {
 MARKS = (
     *("\nProducerId", "\tProducerId", " ProducerId", "|ProducerId", "kafka-transactions", "kafka-get-offsets"),
     *("CURRENT-OFFSET", "NEW-OFFSET", "#PARTITIONS", "#MEMBERS"),
-    *(
-        "TransactionListing(",
-        "TransactionDescription(",
-        "ProducerState(",
-        "OffsetAndMetadata{",
-        "ListOffsetsResultInfo(",
-    ),
 )
-"""Every header and every record of the Admin client contains one of these, from the second line on."""
+"""Every header contains one of these, from the second line on."""
 OF_A_DUMP = re.compile(r"(?:\| )?(?:offset|baseOffset|key|payload): ")
+NO_TABLE = re.compile(rf"{OF_A_DUMP.pattern}|\[\d{{4}}-\d\d-\d\d ", re.ASCII)
+"""How a line of a dump or of a broker's log begins: it is neither a header nor a row."""
 WORDS_OF_THE_TOOL = re.compile(r"^(?:(?:kafka|transactions|describe|producers)[-_.]+)+")
 """What people put before the partition in the name of a file with a table of producers."""
 REMARK = re.compile(r"(?:\s|//|#(?!PARTITIONS)|>)*")
@@ -70,9 +67,14 @@ REMARK = re.compile(r"(?:\s|//|#(?!PARTITIONS)|>)*")
 
 def looks_like_tool_output(text: str) -> bool:
     """Return whether text from the beginning of a file contains output of one of the tools."""
-    lines = [line for line in text.removeprefix("\ufeff").split("\n") if not OF_A_DUMP.match(line)]
+    lines = text.removeprefix("\ufeff").split("\n")
+    if any(mark in text for mark in admin_text.MARKS) and any(
+        admin_text.is_printed_in(line) for line in lines if not OF_A_DUMP.match(line)
+    ):
+        return True
+    lines = [line for line in lines if not NO_TABLE.match(line)]
     if any(mark in f"\n{text}" for mark in MARKS) and (
-        any(_header(line) or admin_text.is_printed_in(line) for line in lines)
+        any(map(_header, lines))
         or any(_header(f"{first} {second}") for first, second in pairwise(lines) if first.strip() and second.strip())
     ):
         return True
@@ -93,11 +95,19 @@ def holds_tool_output(data: memoryview) -> bool:
     """Return whether a file contains output of one of the tools."""
     if looks_like_tool_output(bytes(data[:HEAD]).decode(errors="replace")):
         return True
-    if len(data) <= HEAD:
-        return False
-    whole = bytes(data)
-    is_likely = any(mark.encode() in whole for mark in MARKS)
-    return is_likely and looks_like_tool_output(whole.decode(errors="replace"))
+    return len(data) > HEAD and any(map(looks_like_tool_output, _places_with_marks(bytes(data))))
+
+
+def _places_with_marks(data: bytes) -> Iterator[str]:
+    """Yield the lines around each mark, from the line above it on."""
+    for mark in map(str.encode, (*MARKS, *admin_text.MARKS)):
+        end = 0
+        while (at := data.find(mark, end)) >= 0:
+            start = data.rfind(b"\n", 0, max(data.rfind(b"\n", 0, at), 0)) + 1
+            end = at + len(mark)
+            for _ in range(LINES_BELOW):
+                end = data.find(b"\n", end) + 1 or len(data)
+            yield data[start:end].decode(errors="replace")
 
 
 def read_tool_output(data: memoryview, file: str) -> ToolReports:
