@@ -13,11 +13,13 @@ from zombieproof.checker.scenarios import scenarios_of
 from zombieproof.checker.spark_sink.model import ACTIONS, SPARK_SINK, Action
 from zombieproof.checker.spark_sink.normal_form import normalise
 from zombieproof.checker.spark_sink.scenarios import (
+    SPARK_BATCH_QUERY,
     SPARK_BATCH_SINK,
     SPARK_IDENTITY_SINK,
     SPARK_NAIVE_SINK,
     SPARK_PARTITION_SINK,
     SPARK_REFUSED_PLANS,
+    SPARK_STARTS_AT_LATEST,
     SPARK_TASK_ATTEMPTS,
     SPARK_TWO_PHASE_SINK,
     SPARK_TWO_QUERIES,
@@ -43,6 +45,8 @@ SMALL = {
     "spark_two_writes": {"records": 1, "batch_records": 1, "second_drivers": 0, "timeouts": 0},
     "spark_expired_positions": {"partitions": 1, "records": 1, "batch_records": 1, "second_drivers": 0},
     "spark_recreated_topic": {"partitions": 1, "records": 1, "batch_records": 1, "second_drivers": 0},
+    "spark_batch_query": {"records": 2, "crashes": 0, "lost": 0, "timeouts": 0, "lost_checkpoints": 0},
+    "spark_starts_at_latest": {"records": 1, "orphans": 0},
     "spark_two_modes": {"records": 1, "orphans": 0, "crashes": 0, "lost": 0, "timeouts": 0},
 }
 
@@ -94,6 +98,25 @@ def test_two_queries_in_one_group_do_the_same_in_mode_partition(bounds: dict[str
     assert (violated.promise if violated else None) == breaks
 
 
+@pytest.mark.parametrize("starting_offset", [0, 1, 2])
+def test_a_stream_and_a_batch_query_lose_no_rows_wherever_the_stream_begins(starting_offset: int) -> None:
+    few = {"crashes": 0, "lost": 0, "starting_offset": starting_offset}
+    setup = SPARK_BATCH_QUERY.setup(Rules(), SPARK_BATCH_QUERY.own_bounds(few))
+    kept = (*SPARK_BATCH_QUERY.always, *SPARK_BATCH_QUERY.at_rest)
+    assert explore(SPARK_SINK, setup, promises=kept).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("checks_start", "breaks"), [(1, None), (0, "every_record_is_in_the_output_once")], ids=["checks", "does_not"]
+)
+def test_a_source_in_another_group_does_not_begin_at_latest(checks_start: int, breaks: str | None) -> None:
+    bounds = {"begins_at_group": 0, "orphans": 0, "checks_start": checks_start}
+    setup = SPARK_STARTS_AT_LATEST.setup(Rules(), SPARK_STARTS_AT_LATEST.own_bounds(bounds))
+    kept = (*SPARK_STARTS_AT_LATEST.always, *SPARK_STARTS_AT_LATEST.at_rest)
+    violated = explore(SPARK_SINK, setup, promises=kept).violated
+    assert (violated.promise if violated else None) == breaks
+
+
 @pytest.mark.parametrize(
     ("bounds", "says"),
     [
@@ -101,6 +124,7 @@ def test_two_queries_in_one_group_do_the_same_in_mode_partition(bounds: dict[str
         ({"reads": 1, "partitions": 1}, "reads=1 are two reads; give sink=1 or sink=2, and partitions=2"),
         ({"reads": 4, "key": 3}, "reads=4 are two writes that share positions; give key=1"),
         ({"reads": 3, "sink": 2}, "reads=3 are two writes by a driver; give sink=1"),
+        ({"reads": 5}, "reads=5 are two queries of one partition; give sink=1 and partitions=1"),
     ],
 )
 def test_reads_that_a_sink_does_not_have_are_refused(bounds: dict[str, int], says: str) -> None:

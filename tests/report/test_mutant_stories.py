@@ -617,6 +617,18 @@ WHY = {
             "attempt 0 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
         ),
     },
+    "spark_batch_query": {
+        "continue_after_a_batch_query": (
+            "driver A writes batch 1 into the commit log, although p0@1 is not in the output"
+        ),
+        "leave_out_rows_below_a_stream": "driver B ends the batch query, although p0@0 is not in the output",
+    },
+    "spark_starts_at_latest": {
+        "begin_at_latest_without_a_position": (
+            "driver A plans batch 1: p0@1, although p1@0 and p1@1 are not in the output"
+        ),
+        "begin_at_latest_whatever_the_position": "driver A starts without a checkpoint at p0@2 and p1@2",
+    },
     "proposal_copy": {
         "abort_without_control_records": "instance A does not want TxId 1 any more",
         "deliver_before_the_control_record": "the reader of partition 0 delivers offset 0, a message of TxId 1",

@@ -105,6 +105,8 @@ MODELS: Final[Mapping[str, Mapping[str, str]]] = {
         "spark_expired_positions": "spark_sink.scenarios",
         "spark_recreated_topic": "spark_sink.scenarios",
         "spark_two_modes": "spark_sink.scenarios",
+        "spark_batch_query": "spark_sink.scenarios",
+        "spark_starts_at_latest": "spark_sink.scenarios",
     },
     "proposal2014": {
         "proposal_copy": "proposal2014.scenarios",

@@ -108,6 +108,24 @@ SPARK_FAULTS: Final = (
         "know_topics_by_name",
         (Outcome("refused, with both topic ids", "spark_recreated_topic"),),
     ),
+    SparkFault(
+        "a batch query and a stream in one group: the batch query has left out rows that the stream reads",
+        "spark_batch_query",
+        "continue_after_a_batch_query",
+        (Outcome("the stream is refused", "spark_batch_query"),),
+    ),
+    SparkFault(
+        "the same: the stream began after rows that the batch query reads",
+        "spark_batch_query",
+        "leave_out_rows_below_a_stream",
+        (Outcome("the batch query is refused", "spark_batch_query"),),
+    ),
+    SparkFault(
+        "a lost checkpoint and `startingOffsets` *latest*, with a position for one of two partitions",
+        "spark_starts_at_latest",
+        "begin_at_latest_without_a_position",
+        (Outcome("refused", "spark_starts_at_latest"),),
+    ),
 )
 """In the order in which they were published."""
 

@@ -9,7 +9,12 @@ from zombieproof.statemachines.notes import Notes
 
 def checkpoint_of(setup: Setup, d: int) -> int:
     """Return the number of the checkpoint that a driver has, and of its write: queries have their own."""
-    return d if setup.reads == Reads.QUERIES else 0
+    return d if setup.reads >= Reads.QUERIES else 0
+
+
+def is_batch_query(setup: Setup, sink: int) -> bool:
+    """Whether the write with this number is that of a batch query."""
+    return bool(setup.reads == Reads.KINDS and sink == 1)
 
 
 def is_read_by(setup: Setup, d: int, partition: int) -> bool:

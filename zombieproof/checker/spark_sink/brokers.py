@@ -22,7 +22,7 @@ MOST_COPIES = 2
 
 def place_of(setup: Setup, partition: int) -> int:
     """Return where a partition has its position, and in mode *partition* its transactional id."""
-    return partition if setup.reads == Reads.PARTITIONS else 0
+    return partition if setup.reads in (Reads.PARTITIONS, Reads.KINDS) else 0
 
 
 def take_id(state: State, work: Work) -> int:

@@ -8,6 +8,7 @@ from zombieproof.checker.spark_sink.state import (
     Key,
     Modes,
     Range,
+    Reads,
     Setup,
     Sink,
     State,
@@ -77,7 +78,7 @@ def look_up(state: State, setup: Setup, work: Work) -> int:
             position = brokers.committed_position(state, setup, p)
             committed = position if position > 0 else NONE
             work.start[p] = steps.first_to_send(int(work.range.first[p]), int(work.range.past[p]), int(committed))
-        others = 1 if setup.compares_writes == 1 and is_of_another_write(state, work) else 0
+        others = 1 if setup.compares_writes == 1 and is_of_another_write(state, setup, work) else 0
         found = steps.find_by_positions(count(int(work.rows)), count(left_of(work)), others)
         has_to_claim = setup.modes != Modes.ONE and setup.claims == 1
         if has_to_claim and found not in (Found.NOT_COMPARABLE, Found.ALL_DELIVERED):
@@ -96,12 +97,20 @@ def look_up(state: State, setup: Setup, work: Work) -> int:
     return steps.find_by_identity(int(work.query), int(work.batch), query, batch, bool(has_same_rows), True)
 
 
-def is_of_another_write(state: State, work: Work) -> bool:
+def is_of_another_write(state: State, setup: Setup, work: Work) -> bool:
     """Whether another write has committed the position that `work` finds."""
     group = state.group  # all writes of the model have one output
+    if setup.reads == Reads.KINDS:
+        return is_of_other_kind(state, setup, int(work.sink))
     return group.batch > 0 and steps.is_of_another_write(
         bool(group.query == work.query), bool(group.sink == work.sink), True, int(work.batch), int(group.batch)
     )
+
+
+def is_of_other_kind(state: State, setup: Setup, sink: int) -> bool:
+    """Whether a stream compares a position with that of a batch query, or a batch query with that of a stream."""
+    compares = setup.stream_compares_kinds if sink == 0 else setup.batch_query_compares_kinds
+    return bool(compares == 1 and state.group.batch > 0 and state.group.sink != sink)
 
 
 def advance(state: State, setup: Setup, trail: Notes, work: Work, lost: bool) -> None:

@@ -25,12 +25,12 @@ from zombieproof.statemachines.notes import Notes
 def start(state: State, setup: Setup, trail: Notes, d: int) -> bool:
     """Start a driver on its checkpoint: it repeats the batch that is planned and not done, or continues after it.
 
-    A query that is refused stays refused: neither its plan, nor the positions of another write, nor the topic change.
+    A query that is refused stays refused: its plan, its options, the positions of another write and the topic stay.
     """
     driver, checkpoint = state.drivers[d], state.checkpoints[attempts.checkpoint_of(setup, d)]
     if driver.phase != Phase.DOWN or attempts.has_any(state, d):
         return False
-    if setup.reads != Reads.QUERIES:
+    if setup.reads < Reads.QUERIES:
         if state.drivers[(d + 1) % DRIVERS].phase != Phase.DOWN:
             if state.budget.second_drivers == 0:
                 return False
@@ -38,7 +38,7 @@ def start(state: State, setup: Setup, trail: Notes, d: int) -> bool:
         elif d > 0:
             return False
     is_taken = has_taken_group(state, setup, d) or has_other_topic(state, setup, d)
-    if has_unsuitable_plan(setup) or is_taken:
+    if has_unsuitable_plan(setup) or is_taken or skips_records(state, setup, d):
         driver.phase = int(Phase.REFUSED)
         return True
     driver.query = checkpoint.query
@@ -76,6 +76,8 @@ def _is_exact(setup: Setup, trait: int) -> bool:
 def has_taken_group(state: State, setup: Setup, d: int) -> bool:
     """Whether the sink refuses to start because the positions of the group are those of another query's write."""
     group, sink = state.group, attempts.checkpoint_of(setup, d)
+    if setup.reads == Reads.KINDS and not attempts.is_batch_query(setup, sink):
+        return deliveries.is_of_other_kind(state, setup, sink)
     if setup.reads != Reads.QUERIES or setup.checks_group == 0 or group.batch == 0:
         return False
     return group.sink != sink and group.query != state.checkpoints[sink].query
@@ -91,18 +93,44 @@ def has_other_topic(state: State, setup: Setup, d: int) -> bool:
     return bool(state.group.batch > 0 and state.group.topic != state.topic)
 
 
+def skips_records(state: State, setup: Setup, d: int) -> bool:
+    """Whether a query that has lost its checkpoint would begin after records that its sink has not written.
+
+    A position shows that the query has run before. Of a partition without one, no record is known to be written.
+    """
+    is_placed = state.checkpoints[attempts.checkpoint_of(setup, d)].planned > 0
+    if setup.checks_start == 0 or is_placed or attempts.is_batch_query(setup, d):
+        return False
+    has_run = False
+    skips = False
+    for p in range(setup.partitions):
+        position = brokers.committed_position(state, setup, p)
+        has_run = has_run or position > 0
+        skips = skips or begin_of(state, setup, d, p) > position
+    return has_run and skips
+
+
+def begin_of(state: State, setup: Setup, d: int, partition: int) -> int:
+    """Return where a query without a checkpoint begins: at the position of its group, else at `startingOffsets`."""
+    position = brokers.committed_position(state, setup, partition)
+    if setup.begins_at_group == 1 and position > 0 and not attempts.is_batch_query(setup, d):
+        return int(position)
+    is_later_query = state.checkpoints[attempts.checkpoint_of(setup, d)].query > 1
+    return int(setup.records if setup.starts_at_latest == 1 and is_later_query else setup.starting_offset)
+
+
 def _place(state: State, setup: Setup, trail: Notes, d: int) -> None:
-    """There is no checkpoint: the reader begins where the group is, or at the beginning."""
+    """There is no checkpoint: the reader begins where the group is, or at `startingOffsets`."""
     driver = state.drivers[d]
     committed = NONE
     for p in range(PARTITIONS):
         position = brokers.committed_position(state, setup, p)
-        if setup.begins_at_group == 1 and position > 0:
+        if setup.begins_at_group == 1 and position > 0 and not attempts.is_batch_query(setup, d):
             committed = position
-    if reading.place(driver.reader, committed, trail):
-        for p in range(PARTITIONS):
-            if attempts.is_read_by(setup, d, p):
-                driver.range.past[p] = brokers.committed_position(state, setup, p)
+    reading.place(driver.reader, committed, trail)
+    for p in range(setup.partitions):
+        if attempts.is_read_by(setup, d, p):
+            driver.range.past[p] = begin_of(state, setup, d, p)
     driver.phase = int(Phase.IDLE)
 
 
@@ -130,23 +158,31 @@ def plan(state: State, setup: Setup, trail: Notes, d: int, most: int) -> bool:
         return True
     size = 0
     for p in range(setup.partitions):
-        size += past_of_next(setup, d, p, int(driver.range.past[p]), most) - driver.range.past[p]
+        first = first_of_next(setup, driver, d, p, most)
+        size += past_of_next(setup, d, p, first, most) - first
     if size == 0:
         return False
     if checkpoint.planned != driver.batch:
         stop(state, d, False)
         return True
-    driver.batch += 1
     checkpoint.topic = state.topic
     for p in range(setup.partitions):
-        driver.range.first[p] = driver.range.past[p]
+        driver.range.first[p] = first_of_next(setup, driver, d, p, most)
         driver.range.past[p] = past_of_next(setup, d, p, int(driver.range.first[p]), most)
         checkpoint.range.first[p] = driver.range.first[p]
         checkpoint.range.past[p] = driver.range.past[p]
+    driver.batch += 1
     checkpoint.planned = driver.batch
     reading.plan(driver.reader, trail)
     driver.phase = int(Phase.RUNNING_TASKS)
     return True
+
+
+def first_of_next(setup: Setup, driver: Driver, d: int, partition: int, most: int) -> int:
+    """Return where the next batch of a driver begins in a partition; a batch query reads the last records."""
+    if attempts.is_batch_query(setup, d) and driver.batch == 0:
+        return max(int(setup.records) - most, 0)
+    return int(driver.range.past[partition])
 
 
 def past_of_next(setup: Setup, d: int, partition: int, position: int, most: int) -> int:
@@ -376,6 +412,9 @@ def _forget(checkpoint: Checkpoint) -> None:
 def lose_checkpoint(state: State, setup: Setup) -> bool:
     """Delete the checkpoint while no driver uses it: the next start is that of a new query, which counts from 1."""
     checkpoint = state.checkpoints[0]
+    # Without a position, nothing shows that a query at *latest* ran before: docs/pipeline.md lists that loss.
+    if setup.starts_at_latest == 1 and state.group.batch == 0:
+        return False
     if state.budget.lost_checkpoints == 0 or checkpoint.planned == 0 or _is_anyone_up(state):
         return False
     state.budget.lost_checkpoints -= 1

@@ -157,7 +157,7 @@ def initial_state(setup: Setup) -> State:
         transaction.epoch = CURRENT
     state.old.query = 0
     state.group.claim.generation = CURRENT
-    if setup.reads == Reads.QUERIES:
+    if setup.reads >= Reads.QUERIES:
         state.checkpoints[1].query = OTHER_QUERY
     return state
 

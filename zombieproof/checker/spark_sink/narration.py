@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from zombieproof.checker.spark_sink import claims, deliveries, drivers
-from zombieproof.checker.spark_sink.attempts import checkpoint_of, is_decided
+from zombieproof.checker.spark_sink.attempts import checkpoint_of, is_batch_query, is_decided
 from zombieproof.checker.spark_sink.brokers import place_of
 from zombieproof.checker.spark_sink.deliveries import is_due
 from zombieproof.checker.spark_sink.state import (
@@ -81,14 +81,16 @@ def _plans(state: State, setup: Setup, d: int, most: int) -> str:
         return f"driver {NAMES[d]} finds that another driver has planned batch {driver.batch + 1}, and stops"
     planned = Range()
     for p in range(setup.partitions):
-        planned.first[p] = driver.range.past[p]
-        planned.past[p] = drivers.past_of_next(setup, d, p, driver.range.past[p], most)
+        planned.first[p] = drivers.first_of_next(setup, driver, d, p, most)
+        planned.past[p] = drivers.past_of_next(setup, d, p, planned.first[p], most)
     rows = deliveries.rows_of(setup, deliveries.EVERY_TASK_AT_ONCE, planned)
     read = deliveries.rows_of(replace(setup, holds_back=0), deliveries.EVERY_TASK_AT_ONCE, planned)
     kept = f", and keeps {rows_in_words(setup, read & ~rows)}" if read & ~rows else ""
-    passed = _missing(state, setup, Range(past=planned.first))
+    passed = _missing(state, setup, Range(past=planned.first), setup.starting_offset)
     although = f", although {rows_in_words(setup, passed)} {_are(passed)} not in the output" if passed else ""
     although = although or _although_there(state, setup, rows)
+    if is_batch_query(setup, d):
+        return f"driver {NAMES[d]} plans the batch query: {rows_in_words(setup, rows)}"
     return f"driver {NAMES[d]} plans batch {driver.batch + 1}: {rows_in_words(setup, rows)}{kept}{although}"
 
 
@@ -112,8 +114,11 @@ def _of_driver(state: State, setup: Setup, kind: str, d: int) -> str:
         write = f" (write {driver.work.sink})" if setup.reads == Reads.WRITES else ""
         return f"{who}{write} {_in_sink(state, setup, driver)}{_lost(kind)}"
     if kind == "WRITE_COMMIT_LOG":
-        missing = _missing(state, setup, driver.range)
+        begins = driver.range.first[0] if is_batch_query(setup, d) else setup.starting_offset
+        missing = _missing(state, setup, driver.range, begins)
         although = f", although {rows_in_words(setup, missing)} {_are(missing)} not in the output" if missing else ""
+        if is_batch_query(setup, d):
+            return f"{who} ends the batch query{although}"
         return f"{who} writes batch {driver.batch} into the commit log{although}"
     words = {
         "ALL_DONE": f"{_has(state, setup, driver)}, and calls the sink's commit",
@@ -134,16 +139,30 @@ def _has(state: State, setup: Setup, driver: Driver) -> str:
 def _begins_with(state: State, setup: Setup, d: int) -> str:
     if drivers.has_unsuitable_plan(setup):
         return ", and is refused: the sink does not write this plan exactly once"
+    if drivers.has_taken_group(state, setup, d) and setup.reads == Reads.KINDS:
+        return ", and is refused: the position is that of a batch query"
     if drivers.has_taken_group(state, setup, d):
         return ", and is refused: the positions of the group are those of the other query's write"
     if drivers.has_other_topic(state, setup, d):
         return ", and is refused: the offsets are those of the topic before"
+    if drivers.skips_records(state, setup, d):
+        return ", and is refused: it would begin after records that the sink has not written"
     checkpoint = state.checkpoints[checkpoint_of(setup, d)]
+    if is_batch_query(setup, d):
+        return ", and repeats the batch query" if checkpoint.planned > 0 else " to run a batch query"
     if checkpoint.planned == 0:
-        return " without a checkpoint"
+        return f" without a checkpoint{_from(state, setup, d)}"
     if checkpoint.planned > checkpoint.done:
         return f", and runs batch {checkpoint.planned} of the offset log"
     return f" behind batch {checkpoint.planned}"
+
+
+def _from(state: State, setup: Setup, d: int) -> str:
+    """Say where a query begins, unless it begins at the first record."""
+    begins = [drivers.begin_of(state, setup, d, p) for p in range(setup.partitions)]
+    if setup.starting_offset == setup.starts_at_latest == 0 or not any(begins):
+        return ""
+    return f" at {' and '.join(f'p{p}@{begin}' for p, begin in enumerate(begins))}"
 
 
 def _in_sink(state: State, setup: Setup, driver: Driver) -> str:
@@ -219,6 +238,8 @@ def _looks_up(state: State, setup: Setup, work: Work) -> str:
 
 
 def _not_comparable(state: State, setup: Setup, work: Work) -> str:
+    if setup.reads == Reads.KINDS:
+        return f"the position is that of a {'batch query' if is_batch_query(setup, state.group.sink) else 'stream'}"
     if setup.key == Key.POSITIONS:
         return "the position is that of another write"
     if state.group.query != work.query:
@@ -259,7 +280,7 @@ def _passes_over(state: State, setup: Setup, transaction: Transaction) -> str:
     for p in range(PARTITIONS):
         if setup.reads < Reads.WRITES or p == transaction.sink:
             positions.past[p] = transaction.positions[place_of(setup, p)]
-    passed = _missing(state, setup, positions) & ~transaction.rows
+    passed = _missing(state, setup, positions, setup.starting_offset) & ~transaction.rows
     if not passed or setup.key != Key.POSITIONS:
         return ""
     return f", and positions behind {rows_in_words(setup, passed)}, which {_are(passed)} not in the output"
@@ -271,11 +292,11 @@ def _end(setup: Setup, work: Work) -> str:
     return DeliveryState(work.delivery.state).name.lower().replace("_", " ")
 
 
-def _missing(state: State, setup: Setup, range_: Range) -> int:
+def _missing(state: State, setup: Setup, range_: Range, begins: int = 0) -> int:
     """The labels below the end of a range that are not in the output, although the plan has handed them on."""
     labels = 0
     for p in range(PARTITIONS):
-        for offset in range(range_.past[p]):
+        for offset in range(begins, range_.past[p]):
             if state.output[p * RECORDS + offset] == 0 and is_due(setup, offset, range_.past[p]):
                 labels |= 1 << (p * RECORDS + offset)
     return labels
@@ -304,8 +325,8 @@ def id_name(setup: Setup, i: int) -> str:
     if setup.modes != Modes.ONE:
         return "of task 0"
     if setup.sink == Sink.BATCH:
-        return "of the group" if setup.reads == Reads.QUERIES else "of the query"
-    if setup.reads != Reads.PARTITIONS:
+        return "of the group" if setup.reads >= Reads.QUERIES else "of the query"
+    if setup.reads not in (Reads.PARTITIONS, Reads.KINDS):
         return f"of partition {i}"
     return f"of attempt {i}" if setup.sink == Sink.NAIVE else f"of task {i}"
 
@@ -315,6 +336,6 @@ _READ: Final = {Reads.PARTITIONS: "p", Reads.BRANCHES: "branch", Reads.LOADS: "l
 
 def rows_in_words(setup: Setup, rows: int) -> str:
     """Labels in words: p0@1 is the row of offset 1 of partition 0; load0@1 that of the first of two loads."""
-    read = _READ.get(Reads(setup.reads), "query")
+    read = "p" if setup.reads == Reads.KINDS else _READ.get(Reads(setup.reads), "query")
     named = [f"{read}{label // RECORDS}@{label % RECORDS}" for label in range(LABELS) if (rows >> label) & 1]
     return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named) or "no rows"

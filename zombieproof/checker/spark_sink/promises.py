@@ -33,10 +33,15 @@ def no_record_is_in_the_output_twice(state: State, setup: Setup) -> bool:
 
 def what_is_done_is_in_the_output(state: State, setup: Setup) -> bool:
     """Every record up to the end of Spark's commit log is in the committed output, also those before its beginning."""
+    # Only those from `starting_offset` on, and all that a batch query has read.
+    if setup.reads == Reads.KINDS and state.checkpoints[1].done == 1:
+        for offset in range(state.checkpoints[1].range.first[0], state.checkpoints[1].range.past[0]):
+            if state.output[offset] == 0:
+                return False
     for p in range(PARTITIONS):
         checkpoint = state.checkpoints[checkpoint_of(setup, p)]
         done = checkpoint.range.past[p] if checkpoint.done == checkpoint.planned else checkpoint.range.first[p]
-        for offset in range(done if checkpoint.topic == state.topic else 0):
+        for offset in range(setup.starting_offset, done if checkpoint.topic == state.topic else 0):
             if state.output[p * RECORDS + offset] == 0 and is_due(setup, offset, int(done)):
                 return False
     return True
@@ -50,7 +55,7 @@ def what_the_group_has_passed_is_in_the_output(state: State, setup: Setup) -> bo
             position = 0
         if state.group.topic != state.topic:
             position = 0
-        for offset in range(position):
+        for offset in range(setup.starting_offset, position):
             if state.output[p * RECORDS + offset] == 0 and is_due(setup, offset, int(position)):
                 return False
     return True
@@ -88,7 +93,7 @@ def _is_read_and_written(state: State, setup: Setup, p: int) -> bool:
     checkpoint = state.checkpoints[checkpoint_of(setup, p)]
     if checkpoint.done == 0 or checkpoint.done != checkpoint.planned or checkpoint.range.past[p] != setup.records:
         return False
-    for offset in range(setup.records):
+    for offset in range(setup.starting_offset, setup.records):
         if state.output[p * RECORDS + offset] != 1:
             return False
     return True
@@ -101,7 +106,7 @@ def every_record_is_in_the_output_once(state: State, setup: Setup) -> bool:
         for d in range(DRIVERS):
             if checkpoint_of(setup, d) == checkpoint_of(setup, p) and state.drivers[d].phase == Phase.REFUSED:
                 is_read = False
-        for offset in range(setup.records):
+        for offset in range(setup.starting_offset, setup.records):
             if is_read and state.output[p * RECORDS + offset] != 1:
                 return False
     return True
@@ -133,7 +138,7 @@ def a_delivery_is_refused(state: State, setup: Setup) -> bool:
 
 
 def a_query_is_refused_at_the_start(state: State, setup: Setup) -> bool:
-    """A query has ended before it read rows: its plan, its group or its topic does not suit the sink."""
+    """A query has ended before it read rows: its plan, group, topic or first offset does not suit the sink."""
     for d in range(DRIVERS):
         if state.drivers[d].phase == Phase.REFUSED:
             return True

@@ -24,6 +24,7 @@ _LIMITS = {
     "partitions": PARTITIONS,
     "records": RECORDS,
     "batch_records": RECORDS,
+    "starting_offset": RECORDS - 1,
 }
 _AT_LEAST_ONE = ("sink", "partitions", "records", "batch_records")
 
@@ -35,7 +36,11 @@ def _setup(_: object, bounds: Mapping[str, int]) -> Setup:
         if not least <= bounds[name] <= most:
             raise UnknownBound(f"spark: {name}={bounds[name]} is out of range; give {least} to {most}", name)
     sink, reads = bounds["sink"], bounds["reads"]
-    if reads != Reads.PARTITIONS and (sink > Sink.PARTITION or bounds["partitions"] != PARTITIONS):
+    if reads == Reads.KINDS and (sink, bounds["partitions"]) != (Sink.BATCH, 1):
+        raise UnknownBound(
+            f"spark: reads={reads} are two queries of one partition; give sink=1 and partitions=1", "reads"
+        )
+    if reads not in (Reads.PARTITIONS, Reads.KINDS) and (sink > Sink.PARTITION or bounds["partitions"] != PARTITIONS):
         raise UnknownBound(f"spark: reads={reads} are two reads; give sink=1 or sink=2, and partitions=2", "reads")
     if reads >= Reads.WRITES and bounds["key"] > Key.POSITIONS:
         raise UnknownBound(f"spark: reads={reads} are two writes that share positions; give key=1", "reads")
@@ -476,5 +481,53 @@ SPARK_TWO_MODES = _scenario(
         Mutant("claim_under_its_own_id", _TWICE, 25, bounds={"claims_under_holder": 0}),
         Mutant("claim_first_under_its_own_id", _TWICE, 25, bounds={"shares_first_claim": 0}),
         Mutant("leave_tasks_of_the_other_mode", _TWICE, 25, bounds={"fences_tasks": 0}),
+    ),
+)
+
+SPARK_BATCH_QUERY = _scenario(
+    "spark_batch_query",
+    "A stream and a batch query copy one partition to the same output under one group. The stream begins at the "
+    "second record, and the batch query reads some of the last records. Neither knows which rows below the position of "
+    "the other are written, so the second one is refused. Drivers crash, answers and the checkpoint of the stream are "
+    "lost, and a transaction times out.",
+    _bounds(
+        Sink.BATCH,
+        Key.POSITIONS,
+        reads=int(Reads.KINDS),
+        partitions=1,
+        records=3,
+        batch_records=3,
+        starting_offset=1,
+        crashes=1,
+        lost=1,
+        timeouts=1,
+        lost_checkpoints=1,
+    ),
+    (_DELIVERED, _FOUND, _FENCED, "a_delivery_is_refused", _REFUSED_AT_START),
+    distinct=128_268,
+    mutants=(
+        Mutant("continue_after_a_batch_query", _LOST, 15, bounds={"stream_compares_kinds": 0}),
+        Mutant("leave_out_rows_below_a_stream", _LOST, 15, bounds={"batch_query_compares_kinds": 0}),
+    ),
+)
+
+SPARK_STARTS_AT_LATEST = _scenario(
+    "spark_starts_at_latest",
+    "A query in mode partition has startingOffsets latest. When its checkpoint is lost, one partition may have no "
+    "position yet: there the new query would begin after records that no task has written, so it is refused. The "
+    "driver crashes, and attempts of its tasks go on.",
+    _bounds(
+        Sink.PARTITION, Key.POSITIONS, starts_at_latest=1, batch_records=1, crashes=1, orphans=1, lost_checkpoints=1
+    ),
+    (_DELIVERED, _FOUND, _FENCED, "a_new_query_goes_on_where_the_lost_one_was", _REFUSED_AT_START),
+    distinct=237_977,
+    mutants=(
+        Mutant("begin_at_latest_without_a_position", _LOST, 12, bounds={"checks_start": 0}),
+        Mutant(
+            "begin_at_latest_whatever_the_position",
+            "every_record_is_in_the_output_once",
+            11,
+            bounds={"checks_start": 0, "begins_at_group": 0},
+        ),
     ),
 )

@@ -66,6 +66,11 @@ class Reads(IntEnum):
     """What `foreachBatch` writes to the first of two outputs, and to the second."""
     QUERIES = 4
     """Two queries in one group: driver A runs the first, driver B the second, each on its own checkpoint."""
+    KINDS = 5
+    """One partition, one group, one output and sink: driver A runs a stream, driver B a batch query.
+
+    A batch query has no checkpoint. The second checkpoint of the model holds its range, for when it is run again.
+    """
 
 
 class Modes(IntEnum):
@@ -284,6 +289,11 @@ class Setup:
     same if it has the same name. `keeps_progress` 0 has no progress topic, so that positions are there as long as the
     group has them.
 
+    `starting_offset` is where a stream begins that has neither checkpoint nor position. `starts_at_latest` 1 begins at
+    the end: the source is empty when the first query starts, and complete when a later one does. `checks_start` 0 lets
+    a query begin after records that its sink has not written. `stream_compares_kinds` 0 lets a stream use the position
+    of a batch query, and `batch_query_compares_kinds` 0 the other way round.
+
     `modes` are those of the drivers (`Modes`). `claims` 0 never claims; `claims_under_holder` 0 claims under its own
     transactional id, `shares_first_claim` 0 does so where there is no claim yet; `fences_tasks` 0 does not take the ids
     of tasks of earlier claims.
@@ -306,6 +316,11 @@ class Setup:
     delivers_empty: int = 1
     compares_topics: int = 1
     keeps_progress: int = 1
+    starting_offset: int = 0
+    starts_at_latest: int = 0
+    checks_start: int = 1
+    stream_compares_kinds: int = 1
+    batch_query_compares_kinds: int = 1
     modes: int = int(Modes.ONE)
     claims: int = 1
     claims_under_holder: int = 1
