@@ -65,6 +65,10 @@ BEHIND_HEADERS = (
 )
 
 
+LONGEST_NUMBER = 20
+"""Characters of a number with its sign."""
+
+
 class RecordLine(NamedTuple):
     """The left part of a record line. `rest` is what follows the header keys: key and payload, or the marker."""
 
@@ -76,7 +80,7 @@ class RecordLine(NamedTuple):
     rest: str
 
 
-def words(line: str) -> Mapping[str, str]:
+def words(line: str) -> dict[str, str]:
     """``name:`` to value, for lines whose values have no spaces."""
     parts = line.split(" ")
     return dict(zip(parts[::2], parts[1::2], strict=False))
@@ -89,9 +93,11 @@ def number(found: Mapping[str, str], name: str, default: int | None = None) -> i
         Undecodable: it is missing without a default, or no number.
     """
     value = found.get(name)
+    if value is not None and value.isdecimal() and len(value) <= LONGEST_NUMBER:
+        return int(value)
     if value is None and default is not None:
         return default
-    if value is None or len(value) > 20 or not value.removeprefix("-").isdecimal():
+    if value is None or len(value) > LONGEST_NUMBER or not value.removeprefix("-").isdecimal():
         raise Undecodable(f"{name} {value!r} is no number" if value is not None else f"{name} is missing")
     return int(value)
 
@@ -144,7 +150,7 @@ def batch_of(line: str, file: str) -> LoggedBatch:
     # Transactional data always has a sequence, so what has none is a marker.
     is_control = truth(found, "isControl:") if "isControl:" in found else is_transactional and base_sequence == NONE
     # Where the CRC stands last in the line, nothing shows that it is whole.
-    is_last = line.rstrip().rpartition(": ")[0].endswith(" crc")
+    is_last = next(reversed(found)) == "crc:"
     return LoggedBatch(
         base_offset=base,
         last_offset=last,
