@@ -66,10 +66,12 @@ pipeline: .venv/spark ## the pipeline on real Spark with a broker of ours: commi
 	$(BIN)/python examples/spark_pipeline.py $(ARGS)
 	$(BIN)/python examples/spark_pipeline.py --mode partition $(ARGS)
 
-pipeline-kafka: .venv/spark ## the same at a real Apache Kafka 4.3.1 on loopback, and the pipeline's tests without Spark there (Java 17, and Maven, which gets it; 10 minutes)
+pipeline-kafka: .venv/spark ## run the same, every reported event, and the pipeline's tests at a real Apache Kafka 4.3.1 on loopback (Java 17, and Maven, which gets it; about an hour); writes docs/spark-plans.md
 	$(BIN)/python -m tests.jvm.kafka_node -- $(BIN)/python examples/spark_pipeline.py $(ARGS)
 	$(BIN)/python -m tests.jvm.kafka_node -- $(BIN)/python examples/spark_pipeline.py --mode partition $(ARGS)
+	$(BIN)/python -m tests.spark.plans --real-kafka --again
 	$(BIN)/python -m pytest -p no:xdist tests/pipeline --real-kafka
+	$(BIN)/python -m pytest -p no:xdist -m spark tests/spark/test_starting.py --real-kafka
 
 deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case, the largest scopes twice (over half an hour)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -o faulthandler_timeout=3600 -n $(JOBS) --maxprocesses 8 --dist worksteal -m deep $(ARGS)

@@ -5,9 +5,9 @@
 
 Rows of 100 bytes in four partitions are copied from one topic into another, by ``Trigger.AvailableNow``: in
 micro-batches of 500,000 (rows a second), and in small ones (the median of how long one takes). CPU seconds and the most
-memory are those of driver, JVM and Python workers during a query, without the broker's. The pairs take turns in each
-round; the first round warms the JVM up, and is not counted. The broker that keeps everything in memory copies at most
-1,000,000 rows.
+memory are those of driver, JVM and Python workers during a query, without the broker's. Memory is given for both halves
+of the query's time, which shows whether it grows with the rows. The pairs take turns in each round; the first round
+warms the JVM up, and is not counted. The broker that keeps everything in memory copies at most 1,000,000 rows.
 
 Needed: Java 17, the extra `spark`, and the jars of Spark's connector (``make spark-connector`` gets them; else
 ``--jars FOLDER``). Without them ours are measured alone.
@@ -73,24 +73,29 @@ PAIRS = (
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One query: seconds of each micro-batch that had rows, CPU seconds of all of it, and the most memory (MiB)."""
+    """One query: seconds of each micro-batch that had rows, CPU seconds of all of it, and the most memory (MiB).
+
+    Memory is that of JVM and of Python, in the first half of the time and in the second.
+    """
 
     batches: tuple[float, ...]
     rows: int
     cpu: float
-    jvm: float
-    python: float
+    halves: tuple[tuple[float, float], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a pair: rows a second, CPU microseconds for a row, seconds of a small micro-batch, MiB."""
+    """What came of a pair: rows a second, CPU microseconds for a row, seconds of a small micro-batch.
+
+    `jvm` and `python` are MiB in the first half of a query and in the second.
+    """
 
     rate: float
     cpu_us: float
     small_s: float
-    jvm: float
-    python: float
+    jvm: tuple[float, float]
+    python: tuple[float, float]
 
 
 # ---------------------------------------------------------------- topics
@@ -216,10 +221,10 @@ def run(spark: Any, pair: Pair, broker: Standing, topics: tuple[str, str], most:
         .start()
     )
     query.awaitTermination()
-    used, (jvm, python) = cpu_seconds(broker) - before, peak.end()
+    used, halves = cpu_seconds(broker) - before, peak.end()
     told_of = [each for each in query.recentProgress if each["numInputRows"]]
     batches = tuple(each["durationMs"]["triggerExecution"] / 1000 for each in told_of)
-    return Seen(batches, sum(each["numInputRows"] for each in told_of), used, jvm, python)
+    return Seen(batches, sum(each["numInputRows"] for each in told_of), used, halves)
 
 
 def processes(broker: Standing) -> list[psutil.Process]:
@@ -233,7 +238,8 @@ class Peak(threading.Thread):
 
     def __init__(self, broker: Standing) -> None:
         super().__init__(daemon=True)
-        self._broker, self._is_over, self._most = broker, threading.Event(), [0.0, 0.0]
+        self._broker, self._is_over = broker, threading.Event()
+        self._looks: list[tuple[float, float]] = []
         self.start()
 
     def run(self) -> None:
@@ -244,13 +250,18 @@ class Peak(threading.Thread):
                 with contextlib.suppress(psutil.NoSuchProcess):
                     told = process.memory_info()
                     total[process.name() != "java"] += (told.rss - told.shared) / (1 << 20)
-            self._most = list(map(max, self._most, total))
+            self._looks.append((total[0], total[1]))
 
-    def end(self) -> tuple[float, float]:
-        """Return the most of the JVM and of all Python processes together."""
+    def end(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the most of the JVM and of all Python processes together, in the first half and in the second."""
         self._is_over.set()
         self.join()
-        return self._most[0], self._most[1]
+        half = len(self._looks) // 2
+        return _most(self._looks[:half]), _most(self._looks[half:])
+
+
+def _most(looks: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return max((each[0] for each in looks), default=0.0), max((each[1] for each in looks), default=0.0)
 
 
 def cpu_seconds(broker: Standing) -> float:
@@ -294,7 +305,8 @@ def measure(
                     seen[pair.name][1].append(small)
                 print(
                     f"round {number}: {subject.name}: {pair.name}: {rows / sum(large.batches):,.0f} rows/s, "
-                    f"small {statistics.median(small.batches):.3f} s, {large.jvm:,.0f} + {large.python:,.0f} MiB",
+                    f"small {statistics.median(small.batches):.3f} s, MiB of JVM and Python "
+                    + ", then ".join(f"{jvm:,.0f} + {python:,.0f}" for jvm, python in large.halves),
                     flush=True,
                 )
     return {
@@ -302,8 +314,13 @@ def measure(
             statistics.median(rows / sum(each.batches) for each in large),
             statistics.median(each.cpu / rows * 1e6 for each in large),
             statistics.median(each for one in small for each in one.batches),
-            statistics.median(each.jvm for each in large),
-            statistics.median(each.python for each in large),
+            *(
+                (
+                    statistics.median(each.halves[0][kind] for each in large),
+                    statistics.median(each.halves[1][kind] for each in large),
+                )
+                for kind in (0, 1)
+            ),
         )
         for name, (large, small) in seen.items()
     }
@@ -342,8 +359,8 @@ TITLES = (
     "ratio:",
     "of Spark's own sink:",
     "CPU µs a row:",
-    "JVM, MiB at most:",
-    "Python, MiB at most:",
+    "JVM, MiB at most, both halves:",
+    "Python, MiB at most, both halves:",
     "small micro-batch, s:",
     "more than Spark's own, s:",
     "than Spark's own sink, s:",
@@ -359,8 +376,8 @@ def _rows(results: dict[str, Result]) -> list[tuple[str, ...]]:
             "" if base is None else f"{each.rate / base.rate:.2f}",
             "" if same_source is None or name == BUILT_IN.name else f"{each.rate / same_source.rate:.2f}",
             f"{each.cpu_us:,.1f}",
-            f"{each.jvm:,.0f}",
-            f"{each.python:,.0f}",
+            f"{each.jvm[0]:,.0f}, {each.jvm[1]:,.0f}",
+            f"{each.python[0]:,.0f}, {each.python[1]:,.0f}",
             f"{each.small_s:.3f}",
             "" if base is None else f"{each.small_s - base.small_s:+.3f}",
             "" if same_source is None or name == BUILT_IN.name else f"{each.small_s - same_source.small_s:+.3f}",

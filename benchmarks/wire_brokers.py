@@ -181,22 +181,24 @@ def kafka(
 ) -> Subject:
     """A node of Kafka with its defaults, and `more` settings; `options` are of its JVM.
 
-    In the values of `more`, @PORT@ and @CONTROLLER@ are the ports of its two listeners.
+    In the values of `more`, @PORT@ and @CONTROLLER@ are the ports of its two listeners. Started again in the same
+    folder, it has the same ports and data.
 
     `syncs`: with an fsync for every append, which Kafka does not do unasked.
     """
 
     def start(folder: Path) -> AbstractContextManager[Standing]:
-        class_path, (port, other) = jars.find(), _free_ports(2)
-        properties = folder / "server.properties"
-        added = {
-            name: value.replace("@PORT@", str(port)).replace("@CONTROLLER@", str(other))
-            for name, value in (more or {}).items()
-        }
-        said = {**_properties(folder / "data", port, other, syncs=syncs), **added}
-        properties.write_text("".join(f"{name}={value}\n" for name, value in said.items()), encoding="utf-8")
-        java = ("java", *options, "-cp", class_path)
-        _made((*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties)), folder)
+        java, properties = ("java", *options, "-cp", jars.find()), folder / "server.properties"
+        if not properties.exists():
+            port, other = _free_ports(2)
+            added = {
+                name: value.replace("@PORT@", str(port)).replace("@CONTROLLER@", str(other))
+                for name, value in (more or {}).items()
+            }
+            said = {**_properties(folder / "data", port, other, syncs=syncs), **added}
+            properties.write_text("".join(f"{name}={value}\n" for name, value in said.items()), encoding="utf-8")
+            _made((*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties)), folder)
+        port = _port_in(properties)
 
         def is_up(printed: str) -> str | None:
             return f"127.0.0.1:{port}" if _answers(port) else None
@@ -204,6 +206,13 @@ def kafka(
         return _running((*java, "kafka.Kafka", str(properties)), folder / "kafka.log", is_up)
 
     return Subject("Kafka fsync" if syncs else "Kafka", start)
+
+
+def _port_in(properties: Path) -> int:
+    """The port of the first listener."""
+    lines = properties.read_text(encoding="utf-8").splitlines()
+    listeners = next(line for line in lines if line.startswith("listeners="))
+    return int(listeners.partition(",")[0].rpartition(":")[2])
 
 
 def _properties(data: Path, port: int, controller: int, *, syncs: bool) -> dict[str, str]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.spark.plans.__main__ import wanted
+from tests.spark.plans.brokers import Broker, ServedBroker
 from tests.spark.plans.dying import Forgetful, Mortal
 from tests.spark.plans.grammar import FAULTS, OUTPUTS, STRUCTURES, WRITES, case_of, one_case
 from tests.spark.plans.judge import EXACT, REFUSED, UNCLEAR, WRONG, Verdict, difference, judged
-from tests.spark.plans.page import PAGE, SEEDS, is_as_it_should_be, load, page
+from tests.spark.plans.page import AT_KAFKA, PAGE, SEEDS, is_as_it_should_be, load, page
 from tests.spark.plans.programs import PROGRAMS
-from tests.spark.plans.runs import Broker, carried_out
+from tests.spark.plans.runs import carried_out
 from zombieproof.pipeline.spark import starting
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ IN_CI = {"explode": 2}
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """One broker for all cases of a module."""
-    made = Broker(tmp_path_factory.mktemp("served"))
+    made = ServedBroker(tmp_path_factory.mktemp("served"))
     yield made
     made.close()
 
@@ -100,10 +101,11 @@ def test_a_reported_event_is_exact_or_refused(name: str, spark: "SparkSession", 
 
 
 def test_the_page_is_made_of_the_kept_results_and_has_every_kind() -> None:
-    found = load()
+    found, at_kafka = load(), load(AT_KAFKA)
     text = PAGE.read_text(encoding="utf-8")
-    assert text == page(found)
-    assert is_as_it_should_be(found)
+    assert text == page(found, at_kafka)
+    assert is_as_it_should_be(found | at_kafka)
     assert set(found) == set(wanted())
+    assert set(at_kafka) == set(wanted(at_kafka=True))
     kinds = [*STRUCTURES, *FAULTS, *OUTPUTS, *(program.says for program in PROGRAMS.values())]
     assert [kind for kind in kinds if f"| {kind} |" not in text] == []

@@ -1,7 +1,8 @@
 """Run random plans on Spark: `python -m tests.spark.plans` (`make spark-plans`).
 
 With SEEDS, run these and print their results. Without, run every case that has no kept result (`--again`: all of
-them), in some processes beside each other, and write ``docs/spark-plans.md``.
+them), in some processes beside each other, and write ``docs/spark-plans.md``. With `--real-kafka`, the broker is a node
+of Apache Kafka, and the cases are the reported events.
 
 Exit codes: 0 each case is exact or refused; 1 not so.
 """
@@ -15,9 +16,10 @@ import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tests.spark.plans.brokers import Broker, KafkaBroker, ServedBroker
 from tests.spark.plans.grammar import Case, case_of
 from tests.spark.plans.judge import Verdict
-from tests.spark.plans.page import PAGE, RESULTS, SEEDS, is_as_it_should_be, keep, load, page
+from tests.spark.plans.page import AT_KAFKA, PAGE, RESULTS, SEEDS, is_as_it_should_be, keep, load, page
 from tests.spark.plans.programs import cases_of_programs
 
 ATTEMPTS = 3
@@ -29,20 +31,20 @@ def case_for(seed: int) -> Case:
     return case_of(seed) if seed >= 0 else cases_of_programs()[seed][1]
 
 
-def wanted() -> list[int]:
+def wanted(*, at_kafka: bool = False) -> list[int]:
     """The seeds of the page, programs first."""
-    return [*cases_of_programs(), *range(SEEDS)]
+    return [*cases_of_programs(), *(() if at_kafka else range(SEEDS))]
 
 
-def verdicts(seeds: Iterable[int]) -> Iterator[tuple[int, Verdict]]:
+def verdicts(seeds: Iterable[int], *, at_kafka: bool) -> Iterator[tuple[int, Verdict]]:
     """Carry out cases in one session of Spark, at one broker."""
-    from tests.spark.plans.runs import Broker, carried_out  # noqa: PLC0415  # needs Spark
+    from tests.spark.plans.runs import carried_out  # noqa: PLC0415  # needs Spark
     from tests.spark.sessions import end, session  # noqa: PLC0415  # as above
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         spark = session(Path(folder) / "spark")
         spark.sparkContext.setLogLevel("OFF")
-        broker = Broker(Path(folder))
+        broker: Broker = (KafkaBroker if at_kafka else ServedBroker)(Path(folder))
         try:
             for seed in seeds:
                 begun = time.monotonic()
@@ -62,11 +64,11 @@ def verdicts(seeds: Iterable[int]) -> Iterator[tuple[int, Verdict]]:
             end(spark)
 
 
-def run_part(seeds: list[int], part: Path) -> None:
+def run_part(seeds: list[int], part: Path, *, at_kafka: bool) -> None:
     """Carry out cases, and keep each result at once."""
     found = load(part)
     for _ in range(ATTEMPTS):
-        for seed, verdict in verdicts([seed for seed in seeds if seed not in found]):
+        for seed, verdict in verdicts([seed for seed in seeds if seed not in found], at_kafka=at_kafka):
             found[seed] = verdict
             keep(found, part)
 
@@ -77,15 +79,17 @@ def main() -> int:
     parser.add_argument("seeds", nargs="*", type=int, metavar="SEED", help="run only these, and write nothing")
     parser.add_argument("--again", action="store_true", help="run cases again that have a result")
     parser.add_argument("--processes", type=int, default=2, metavar="N", help="number of Spark sessions (default 2)")
+    parser.add_argument("--real-kafka", action="store_true", help="run the reported events at a node of Apache Kafka")
     parser.add_argument("--part", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.part is not None:
-        run_part(asked.seeds, asked.part)
+        run_part(asked.seeds, asked.part, at_kafka=asked.real_kafka)
         return 0
     if asked.seeds:
-        return 0 if is_as_it_should_be(dict(verdicts(asked.seeds))) else 1
-    found = {} if asked.again else load()
-    left = [seed for seed in wanted() if seed not in found]
+        return 0 if is_as_it_should_be(dict(verdicts(asked.seeds, at_kafka=asked.real_kafka))) else 1
+    results = AT_KAFKA if asked.real_kafka else RESULTS
+    found = {} if asked.again else load(results)
+    left = [seed for seed in wanted(at_kafka=asked.real_kafka) if seed not in found]
     with tempfile.TemporaryDirectory() as folder:
         parts = [Path(folder) / f"{number}.jsonl" for number in range(asked.processes)]
         running = [
@@ -96,6 +100,7 @@ def main() -> int:
                     "tests.spark.plans",
                     "--part",
                     str(part),
+                    *(["--real-kafka"] if asked.real_kafka else []),
                     "--",
                     *map(str, left[number :: len(parts)]),
                 ]
@@ -112,10 +117,9 @@ def main() -> int:
                 each.wait()
             for part in parts:
                 found |= load(part)
-            kept = {seed: found[seed] for seed in wanted() if seed in found}
-            keep(kept, RESULTS)
-            PAGE.write_text(page(kept), encoding="utf-8")
-    missing = [seed for seed in wanted() if seed not in found]
+            keep({seed: found[seed] for seed in wanted(at_kafka=asked.real_kafka) if seed in found}, results)
+            PAGE.write_text(page(load(RESULTS), load(AT_KAFKA)), encoding="utf-8")
+    missing = [seed for seed in wanted(at_kafka=asked.real_kafka) if seed not in found]
     if missing:
         sys.stderr.write(f"{len(missing)} cases have no result: {missing}\n")
     return 0 if is_as_it_should_be(found) and not missing else 1

@@ -21,7 +21,6 @@ from unittest.mock import patch
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from tests.pipeline.topics import CALL_S, make_topics, messages, producing, settle
-from tests.real_clients.processes import Served
 from tests.spark.plans.dying import DIES, Fate, Mortal
 from tests.spark.plans.grammar import STRUCTURES, Case, Pair, Structure, listed, variant, variant_rows
 from tests.spark.plans.judge import EXACT, Difference, Verdict, difference, first_line, judged
@@ -47,26 +46,6 @@ ENDINGS: Final = (
     "Concurrent",
 )
 """Errors that may end one of two drivers, or one whose broker was away; the last run shows whether all is exact."""
-
-
-class Broker:
-    """`zombieproof serve` with a data directory: it may be killed and started again."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self.served = folder, Served(folder, "--data", str(folder / "data"), "--durability", "page-cache")
-        self.bootstrap = self.served.bootstrap
-
-    def restart(self) -> None:
-        """SIGKILL, and a start on the same port."""
-        port = self.served.port
-        self.close()
-        self.served = Served(
-            self._folder, "--data", str(self._folder / "data"), "--durability", "page-cache", port=port
-        )
-
-    def close(self) -> None:
-        """SIGKILL."""
-        self.served.__exit__(None, None, None)
 
 
 @contextmanager
