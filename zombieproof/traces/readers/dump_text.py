@@ -403,6 +403,7 @@ class _Reader:
         if segment is None:
             return
         content = segment.content
+        content.shows_records = segment.shows_records
         is_shown = segment.is_begun or content.batches or segment.is_old
         if not content.segment:
             segment.name_after_first_batch()

@@ -16,7 +16,7 @@ from zombieproof.traces.judging.histories.coordinator_step import Broken, Coordi
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction, Transactions
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION
 from zombieproof.traces.verdict.circumstances import Circumstances, Shape
-from zombieproof.traces.verdict.faults import Fault
+from zombieproof.traces.verdict.faults import Fault, OpenEnd
 from zombieproof.traces.verdict.report import named
 from zombieproof.traces.watching import Watch
 
@@ -59,13 +59,11 @@ class IdHistory:
         """Whether every transaction of this producer id at `epoch` is in `transactions`."""
         return not any(doubt.covers(producer_id, epoch) for doubt in self.doubts)
 
-    @property
-    def reserve(self) -> str:
-        """What to say of a fault that rests on where the coordinator's log ends; "" when that is shown."""
+    def open_end(self, until_ms: int) -> OpenEnd | None:
+        """The coordinator's log, for a fault that rests on where it ends; None when that is shown."""
         if self.is_end_shown or self.log_partition < 0:
-            return ""
-        log = named((TRANSACTION_STATE, self.log_partition))
-        return f"nothing shows that {log} was given up to its end: if it was copied earlier, copy it again"
+            return None
+        return OpenEnd((TRANSACTION_STATE, self.log_partition), until_ms)
 
 
 def read_histories(evidence: Evidence, rules: Rules, watch: Watch | None = None) -> list[IdHistory]:
@@ -162,7 +160,7 @@ class _Fold:
                     value = _corrected(value, broken)
             if value is not None:
                 self.history.producer_ids.add(value.producer_id)
-            self.transactions.follow(record.offset, value, last)
+            self.transactions.follow(record.offset, value, last, record.timestamp_ms)
             before = record
         self._end(before)
         return self.history
