@@ -16,8 +16,10 @@ import pytest
 
 from zombieproof.cli.judging import exit_code
 from zombieproof.screening.taking import LogScreen
+from zombieproof.traces.explaining.open.models import EndedBy
+from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.readers.collect import collect
-from zombieproof.traces.replay import replay
+from zombieproof.traces.replay import judge, replay
 from zombieproof.traces.verdict.report import Report
 
 FORMS = ("segments", "dump")
@@ -381,3 +383,8 @@ def test_no_dump_that_ends_with_an_earlier_line_gives_a_finding_of_its_own(recor
             file.write_text("".join(lines[:left]))
             assert faults(replay([tmp_path])) <= known, (file.name, left)
         file.write_text("".join(lines))
+
+
+def test_who_ends_what_is_open_is_not_known_where_its_marker_may_be_cut_off(cut: Path) -> None:
+    (held,) = what_is_open(judge(collect([cut]))).partitions
+    assert [(txn.ended_by, txn.is_certain) for txn in held.transactions] == [(EndedBy.UNKNOWN, False)]
