@@ -41,6 +41,7 @@ def not_judged(folded: Folded) -> list[NotJudged]:
         gaps += _holes(log)
         gaps += _hidden(log, partitions, evidence)
     gaps += map(_hole_in_copy, evidence.holes_in_copies)
+    gaps += (_repeated(history, *offsets) for history in histories for offsets in history.repeats)
     gaps.sort(key=lambda gap: (gap.name, NONE if gap.first_offset is None else gap.first_offset))
     return gaps
 
@@ -340,6 +341,20 @@ def _hole_in_copy(hole: HoleInCopy) -> NotJudged:
         last_offset=hole.last,
         why=f"{where} {which} missing in the copy of {hole.replica}, not in that of {hole.other}, and {hole.why}",
         fetch=f"the copy of {name} on {hole.replica} again" + CLEANER_EVIDENCE.format(name=name),
+    )
+
+
+def _repeated(history: IdHistory, offset: int, earlier: int) -> NotJudged:
+    """A record of the coordinator that is there twice."""
+    name = named((TRANSACTION_STATE, history.log_partition))
+    return NotJudged(
+        name=name,
+        gap=Gap.UNREADABLE,
+        first_offset=offset,
+        last_offset=offset,
+        why=f"the record of {history.transactional_id!r} at offset {offset} is the one at offset {earlier} again, its "
+        "time included: the log was put together from parts, or changed",
+        fetch=f"another copy of {name}, as a broker left it",
     )
 
 

@@ -42,8 +42,9 @@ class Doubt:
 class IdHistory:
     """What the coordinator's log tells of one transactional id.
 
-    `is_cut`: the end of the log is missing, so that what came last of the id is not known. `is_end_shown`: something
-    shows that the log was given up to its end.
+    `repeats` are offsets of records that are the same as an earlier one, time included, with others between, and the
+    offset of that: a coordinator writes none like it. `is_cut`: the end of the log is missing, so that what came last
+    of the id is not known. `is_end_shown`: something shows that the log was given up to its end.
     """
 
     transactional_id: str
@@ -52,6 +53,7 @@ class IdHistory:
     producer_ids: set[int] = field(default_factory=set)
     doubts: list[Doubt] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    repeats: list[tuple[int, int]] = field(default_factory=list)
     is_cut: bool = False
     is_end_shown: bool = False
 
@@ -146,8 +148,13 @@ class _Fold:
     def run(self, records: list[TransactionStateRecord]) -> IdHistory:
         """Fold all records of the id."""
         before: TransactionStateRecord | None = None
-        for record in records:
+        newest_ms = NONE
+        for index, record in enumerate(records):
             value = record.value
+            if value is not None:
+                if value.last_update_ms < newest_ms:
+                    self._look_for_repeat(records, index)
+                newest_ms = max(newest_ms, value.last_update_ms)
             last = before.value if before else None
             if self.missing.between(before.offset if before else NONE, record.offset):
                 self._doubt(last, value)
@@ -164,6 +171,13 @@ class _Fold:
             before = record
         self._end(before)
         return self.history
+
+    def _look_for_repeat(self, records: list[TransactionStateRecord], index: int) -> None:
+        """Note a record, older than one before it, if it is there already."""
+        record = records[index]
+        same = next((each.offset for each in records[:index] if each.value == record.value), None)
+        if same is not None and record.offset != NONE and record.value != records[index - 1].value:
+            self.history.repeats.append((record.offset, same))
 
     def _end(self, last: TransactionStateRecord | None) -> None:
         if last is None or not self.missing.behind(last.offset):
