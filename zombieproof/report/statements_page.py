@@ -44,8 +44,8 @@ other evidence.
 
 There are {len({row.name for row in STATEMENTS})} statements from Kafka 0.11 to 4.4 in {len(STATEMENTS)} forms of words,
 and {printed} real lines, printed by brokers {", ".join(releases[:-1])} and {releases[-1]}.
-Where a form has no line, none of the brokers that were run printed it. Words in braces are fields; `{{...}}` is
-not read.
+No real line is known for the other {len(STATEMENTS) - printed} forms: none of the brokers that were run printed one. They are written
+after Kafka's sources, and marked "no real line known". Words in braces are fields; `{{...}}` is not read.
 """
 
 
@@ -65,7 +65,7 @@ def _statement(name: str, forms: Sequence[Statement]) -> str:
 
 def _form(row: Statement) -> str:
     source = "the exception below a refused append" if row.source == "refusal" else f"`{row.source}`"
-    line = row.printed or "(no line: no broker was brought to print it)"
+    line = row.printed or "(no real line known)"
     said = f"“{row.meaning}”" if row.meaning else UNTOLD
     return f"""
 {source}, {_releases(row)}: {said}
