@@ -17,7 +17,12 @@ COMMAND = "$ kafka-transactions.sh --bootstrap-server h:9092 describe-producers 
 
 
 def new(epoch: int) -> str:
-    value = {"producerId": 7, "producerEpoch": epoch, "transactionTimeoutMs": 60000, "transactionStatus": 0}
+    value: dict[str, object] = {
+        "producerId": 7,
+        "producerEpoch": epoch,
+        "transactionTimeoutMs": 60000,
+        "transactionStatus": 0,
+    }
     value |= {"transactionPartitions": [], "transactionLastUpdateTimestampMs": epoch}
     data = {"version": "0", "data": {**value, "transactionStartTimestampMs": -1}}
     return json.dumps({"key": {"version": "0", "data": {"transactionalId": "pay-1"}}, "value": data})
