@@ -2,11 +2,12 @@
 
 What is cut conforms as far as it could be judged, or is damaged; a verdict without reserve is given only when all that
 is concluded from the whole is concluded from what is left.
-What ends with a whole line of a dump, or a whole batch of a segment, cannot be told from a whole log when nothing else
-speaks of its end; there the finding itself says so.
+A segment that ends with a whole batch cannot be told from a whole one when nothing else speaks of its end; there the
+finding itself says so. In a dump that ends with a whole line, what rests on the end is not judged.
 """
 
 import lzma
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,8 +16,10 @@ import pytest
 
 from zombieproof.cli.judging import exit_code
 from zombieproof.screening.taking import LogScreen
+from zombieproof.traces.explaining.open.models import EndedBy
+from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.readers.collect import collect
-from zombieproof.traces.replay import replay
+from zombieproof.traces.replay import judge, replay
 from zombieproof.traces.verdict.report import Report
 
 FORMS = ("segments", "dump")
@@ -47,11 +50,11 @@ def cuts(data: bytes, is_text: bool, most: int) -> list[int]:
     return places[(step // 2) :: step]
 
 
-def complaints(whole: Report, cut: Report, is_unwitnessed: bool) -> Iterator[str]:
+def complaints(whole: Report, cut: Report, *, is_unwitnessed: bool, is_of_bytes: bool) -> Iterator[str]:
     """What is said of a cut history that is not so."""
     for finding in cut.findings:
         is_known = faults(cut.model_copy(update={"findings": [finding]})) <= faults(whole)
-        if not is_known and not (is_unwitnessed and UNSHOWN in finding.message):
+        if not is_known and not (is_unwitnessed and is_of_bytes and UNSHOWN in finding.message):
             yield f"{finding.promise}: {finding.message}"
     if exit_code(cut) == 0 and conclusions(cut) != conclusions(whole) and not is_unwitnessed:
         yield "conforms without reserve, and another history was judged"
@@ -79,7 +82,8 @@ def check(folder: Path, most: int) -> None:
         text = lzma.decompress(data) if file.suffix == ".xz" else data
         for at in cuts(data, file.suffix == ".txt", most):
             file.write_bytes(data[:at])
-            said = complaints(whole, replay([folder]), is_unwitnessed(file, data[:at]))
+            is_alone = is_unwitnessed(file, data[:at])
+            said = complaints(whole, replay([folder]), is_unwitnessed=is_alone, is_of_bytes=file.suffix != ".txt")
             found += (f"{file.relative_to(folder)} cut at {at} of {len(text)}: {each}" for each in said)
         file.write_bytes(data)
     assert found == []
@@ -264,17 +268,123 @@ def test_a_packed_file_that_is_cut_hides_no_markers(samples: Path, tmp_path: Pat
     assert "t-0" in {gap.name for gap in report.not_judged}
 
 
-def test_a_finding_at_the_end_of_a_log_says_when_nothing_shows_that_it_is_the_end(
+# ---------------------------------------------------------------- ends that nothing shows
+
+
+COMMIT_01 = "01-commit"
+
+
+def dumps_of(recording: Path, *names: str, to: Path) -> None:
+    for name in names:
+        shutil.copy(recording / "dump" / name, to)
+
+
+def cut_last(file: Path, batches: int = 1) -> None:
+    """Cut a dump before its last batches: it ends with a whole line."""
+    text = file.read_text()
+    for _ in range(batches):
+        text = text[: text.rindex("baseOffset: ")]
+    file.write_text(text)
+
+
+@pytest.fixture
+def cut(samples: Path, tmp_path: Path) -> Path:
+    """Dumps of a coordinator's log and of t-0, without the marker that t-0 ends with."""
+    dumps_of(samples / COMMIT_01, "t-0.txt", "__transaction_state-1.txt", to=tmp_path)
+    cut_last(tmp_path / "t-0.txt")
+    return tmp_path
+
+
+def end_gap(report: Report, name: str) -> str:
+    (gap,) = (gap for gap in report.not_judged if gap.name == name and gap.first_offset is not None)
+    assert gap.last_offset is None
+    return gap.why
+
+
+def test_a_marker_is_not_missing_where_nothing_shows_that_a_dump_goes_up_to_the_end(cut: Path) -> None:
+    """Of two dumps that end with whole lines either may have been made before the other, or be cut."""
+    report = replay([cut])
+    assert (report.findings, exit_code(report)) == ([], 3)
+    assert "the COMMIT marker with epoch 1 is missing" in end_gap(report, "t-0")
+    assert "cut at its end, or older than the rest" in end_gap(report, "t-0")
+
+
+def test_a_decision_is_not_missing_where_nothing_shows_that_a_dump_goes_up_to_the_end(
     samples: Path, tmp_path: Path
 ) -> None:
-    """Of two dumps that end with whole lines either may have been made before the other."""
-    for name in ("t-0.txt", "__transaction_state-1.txt"):
-        shutil.copy(samples / "01-commit" / "dump" / name, tmp_path)
-    text = (tmp_path / "t-0.txt").read_text()
-    (tmp_path / "t-0.txt").write_text(text[: text.rindex("baseOffset: ")])
-    (finding,) = replay([tmp_path]).findings
-    assert "nothing shows that t-0 was given up to its end" in finding.message
-    shutil.copy(samples / "01-commit/dump/t-0.state.txt", tmp_path)
+    dumps_of(samples / COMMIT_01, "t-0.txt", "__transaction_state-1.txt", to=tmp_path)
+    assert replay([tmp_path]).findings == []
+    cut_last(tmp_path / "__transaction_state-1.txt", 2)
     report = replay([tmp_path])
+    assert (report.findings, exit_code(report)) == ([], 3)
+    assert "the coordinator has not decided" in end_gap(report, "__transaction_state-1")
+
+
+def test_a_producer_snapshot_behind_the_end_shows_that_the_rest_is_lost(cut: Path, samples: Path) -> None:
+    dumps_of(samples / COMMIT_01, "t-0.state.txt", to=cut)
+    report = replay([cut])
     assert report.findings == []
     assert "producer snapshot" in next(gap.why for gap in report.not_judged if gap.name == "t-0")
+
+
+def test_a_marker_is_missing_where_a_tool_reports_the_end(cut: Path) -> None:
+    (cut / "ends.txt").write_text("t:0:4\n")
+    assert replay([cut]).findings == [], "the log goes on"
+    (cut / "ends.txt").write_text("t:0:3\n")
+    (finding,) = replay([cut]).findings
+    assert finding.promise == "every_listed_partition_has_its_marker"
+    assert "nothing shows that t-0 was given up to its end: if it was cut" in finding.message
+
+
+def test_a_marker_is_missing_where_the_dump_shows_what_was_written_later(cut: Path, samples: Path) -> None:
+    """The last batch of t-0 again as one without a producer, three seconds after the markers were acknowledged."""
+    text = (cut / "t-0.txt").read_text()
+    position = sum(int(size) for size in re.findall(r"^baseOffset: .* size: (\d+) ", text, re.MULTILINE))
+    (stamp,) = set(re.findall(r"^baseOffset: 2 .* CreateTime: (\d+) ", text, re.MULTILINE))
+    for later, found in ((0, 0), (3000, 1)):
+        time = int(stamp) + later
+        (cut / "t-0.txt").write_text(
+            f"{text}baseOffset: 3 lastOffset: 3 count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 "
+            f"producerEpoch: -1 partitionLeaderEpoch: 0 isTransactional: false isControl: false deleteHorizonMs: "
+            f"OptionalLong.empty position: {position} CreateTime: {time} size: 70 magic: 2 compresscodec: none "
+            f"crc: 7 isvalid: true\n| offset: 3 CreateTime: {time} keySize: -1 valueSize: 1 sequence: -1 "
+            "headerKeys: [] payload: x\n"
+        )
+        assert len(replay([cut]).findings) == found
+
+
+def test_a_marker_is_missing_where_two_dumps_of_other_options_end_alike(samples: Path, tmp_path: Path) -> None:
+    tampered = samples / "30-tampered-abort-marker-removed"
+    dumps_of(tampered, "t-1.txt", "__transaction_state-1.txt", to=tmp_path)
+    shutil.copy(tmp_path / "t-1.txt", tmp_path / "t-1-again.txt")
+    assert replay([tmp_path]).findings == [], "the same text twice may be cut twice"
+    dumps_of(tampered, "t-1.batches.txt", to=tmp_path)
+    assert len(replay([tmp_path]).findings) == 1
+    cut_last(tmp_path / "t-1.batches.txt")
+    assert replay([tmp_path]).findings == []
+
+
+def test_segments_keep_their_finding_and_it_says_what_else_may_be(samples: Path) -> None:
+    (finding,) = replay([samples / "30-tampered-abort-marker-removed/segments"]).findings
+    assert "nothing shows that t-1 was given up to its end: if it was cut, or copied" in finding.message
+
+
+@pytest.mark.parametrize("recording", SAMPLES, ids=lambda path: path.name)
+def test_no_dump_that_ends_with_an_earlier_line_gives_a_finding_of_its_own(recording: Path, tmp_path: Path) -> None:
+    """Dumps of the logs alone: nothing beside them tells where they end."""
+    files = [
+        path for path in (recording / "dump").glob("*.txt") if not re.search(r"\.(batches|state|console)\.", path.name)
+    ]
+    dumps_of(recording, *(path.name for path in files), to=tmp_path)
+    known = faults(replay([recording / "dump"]))
+    for file in sorted(tmp_path.iterdir()):
+        lines = file.read_text().splitlines(keepends=True)
+        for left in range(max(2, len(lines) - 8), len(lines)):
+            file.write_text("".join(lines[:left]))
+            assert faults(replay([tmp_path])) <= known, (file.name, left)
+        file.write_text("".join(lines))
+
+
+def test_who_ends_what_is_open_is_not_known_where_its_marker_may_be_cut_off(cut: Path) -> None:
+    (held,) = what_is_open(judge(collect([cut]))).partitions
+    assert [(txn.ended_by, txn.is_certain) for txn in held.transactions] == [(EndedBy.UNKNOWN, False)]

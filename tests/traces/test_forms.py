@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.traces.wrapping import PASTES, PREFIXES, Wrapping, wrapped
 from zombieproof.traces.readers.forms import plain_parts
 from zombieproof.traces.readers.lines import ELSEWHERE, Lines
+from zombieproof.traces.readers.timestamps import in_utc
 from zombieproof.traces.readers.tool_tables import read_tool_output
 
 BATCH = (
@@ -226,7 +227,7 @@ CARRIERS = {
     "journald, short-full": f"Wed 2024-05-01 10:00:00 CEST host kafka[1234]: {LINE}",
     "journald, short-unix": f"1714557600.123456 host kafka[1234]: {LINE}",
     "journald, export": f"MESSAGE={LINE}",
-    "rsyslog": f"2024-05-01T10:00:00.123456+02:00 host kafka-server-start.sh[1234]: {LINE}",
+    "rsyslog": f"2024-05-01T10:00:00.123456+00:00 host kafka-server-start.sh[1234]: {LINE}",
     "RFC 5424 with data": rf'<134>1 2024-05-01T10:00:00.123Z host kafka 1234 ID47 [ex@32473 a="b\]"] {LINE}',
     "CloudWatch": f"2024-05-01T10:00:00.052Z\t{LINE}",
     "awslogs": f"2024-05-01T10:00:00.052000+00:00 kafka/kafka-0/7 {LINE}",
@@ -338,3 +339,50 @@ def test_a_line_of_blanks_takes_linear_time() -> None:
     started = time.process_time()
     plain_parts(memoryview(b"pay-1::NULL\n" + b" " * 60_000 + b"\npay-2::NULL\n"))
     assert time.process_time() - started < 2
+
+
+# ---------------------------------------------------------------- times before a line
+
+
+AT_HOME = LINE.replace("2024-05-01 10:00:00", "2024-05-01 15:30:00")
+"""The same line of a broker whose clock is 5:30 h ahead of UTC."""
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "2024-05-01T10:00:00.052Z ",
+        "2024-05-01T15:30:12.052+05:30 ",
+        "2024-05-01T10:00:00.123456789Z stdout F ",
+        "2024-05-01T12:00:00.123456+02:00 host kafka[1234]: ",
+        "<134>1 2024-05-01T10:00:00.123Z host kafka 1234 ID47 - ",
+    ],
+)
+def test_the_time_before_a_line_tells_the_zone_of_the_time_in_it(before: str) -> None:
+    found, _ = taken_off(f"{before}{AT_HOME}\n{before}{AT_HOME}\n")
+    assert found == [LINE, LINE, ""]
+
+
+def test_the_time_of_a_container_tells_the_zone() -> None:
+    line = json.dumps({"log": f"{AT_HOME}\n", "stream": "stdout", "time": "2024-05-01T10:00:00.052Z"})
+    assert taken_off(f"{line}\n{line}\n")[0] == [LINE, LINE, ""]
+
+
+@pytest.mark.parametrize(
+    ("line", "collected"),
+    [
+        (LINE, "2024-05-01T10:00:00.052Z"),
+        (LINE, "2024-05-01T10:07:00.052Z"),
+        (LINE, "2024-05-02T10:00:00.052Z"),
+        (LINE, "no time"),
+        (LINE, ""),
+        ("2024-05-01 15:30:00.001+05:30 INFO x", "2024-05-01T09:00:00.052Z"),
+        ("2024-05-01T15:30:00Z INFO x", "2024-05-01T10:00:00.052Z"),
+        ("2024-05-01 15:30:00 UTC INFO x", "2024-05-01T10:00:00.052Z"),
+        ("2024-05-41 15:30:00 INFO x", "2024-05-01T10:00:00.052Z"),
+        ("baseOffset: 0", "2024-05-01T10:00:00.052Z"),
+    ],
+    ids=["UTC", "collected late", "another day", "no time", "none", "offset", "Z", "UTC named", "no day", "no head"],
+)
+def test_a_line_keeps_its_time_where_nothing_tells_its_zone_or_it_does(line: str, collected: str) -> None:
+    assert in_utc(line, collected) == line

@@ -3,12 +3,13 @@
 import json
 import re
 import time
+from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
 
-from tests.traces.dumps import PATH, Printed, text_of
+from tests.traces.dumps import LOG, PATH, Printed, text_of
 from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.judging.histories.client_history import Told, read_applications
 from zombieproof.traces.readers.collect import collect
@@ -51,6 +52,50 @@ def test_dumps_whose_lines_are_mixed_are_not_judged(release: str, tmp_path: Path
     (read,) = report.judged.lines
     assert read.used == 0
     assert "of dumps whose lines are mixed" in {each.reason for each in read.unused}
+
+
+ALIKE = tuple(replace(each, producer_id=8 if each.producer_id >= 0 else -1) for each in LOG)
+"""Batches of the same sizes as those of the first dump."""
+SECOND = "/data/orders-1/" + PATH.split("/")[-1]
+"""The segment of the other dump."""
+
+
+def is_mixed(report: Report) -> bool:
+    """Whether nothing is concluded from a paste of mixed dumps."""
+    is_said = any("the lines of several dumps are mixed" in place.message for place in report.damage)
+    return is_said and (report.findings, report.lso) == ([], {})
+
+
+@pytest.mark.parametrize("other", [ALIKE, OTHER], ids=["alike", "other batches"])
+@pytest.mark.parametrize("release", ["2.4", "4.3", "4.3 batches"])
+@pytest.mark.parametrize("run", [1, 2, 3, 100])
+def test_dumps_that_are_mixed_behind_the_names_of_both_are_not_judged(
+    run: int, release: str, other: tuple[Printed, ...], tmp_path: Path
+) -> None:
+    """As two programs print that write to one terminal: first both name their files, then lines come in runs."""
+    one, two = text_of(release).splitlines(), text_of(release, other, SECOND).splitlines()
+    for head in ([*one[:2], *two[:2]], [one[0], two[0], one[1], two[1]]):
+        left, mixed = [one[2:], two[2:]], list(head)
+        while left := [lines for lines in left if lines]:
+            for lines in left:
+                mixed += lines[:run]
+                del lines[:run]
+        assert is_mixed(report_of(tmp_path, paste="\n".join(mixed) + "\n"))
+
+
+@pytest.mark.parametrize("cut", range(3, 9))
+@pytest.mark.parametrize("size", [1, 6])
+@pytest.mark.parametrize("release", ["2.4", "4.3"])
+def test_a_dump_that_another_stands_inside_is_not_judged(release: str, size: int, cut: int, tmp_path: Path) -> None:
+    """What follows the second continues the first, wherever that was interrupted."""
+    one, two = text_of(release).splitlines(), text_of(release, OTHER[:size], SECOND).splitlines()
+    assert is_mixed(report_of(tmp_path, paste="\n".join([*one[:cut], *two, *one[cut:]]) + "\n"))
+
+
+def test_an_empty_segment_before_others_is_no_mixture(tmp_path: Path) -> None:
+    empty = f"Dumping {PATH}\nLog starting offset: 0\n"
+    report = report_of(tmp_path, paste=empty + text_of("4.3", path=SECOND))
+    assert (report.damage, report.lso["orders-1"]) == ([], 7)
 
 
 @pytest.mark.deep

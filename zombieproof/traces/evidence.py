@@ -196,7 +196,7 @@ class PartitionLog:
     `cleared` is what a screen knows of a log in which nothing is to be found: then `batches` are read when asked for.
     `holes` says who took the offsets that are missing inside, `holes_why` how that is known (`readers.cleaning`);
     `cleaned_to` is the offset up to which a cleaner had come (None: unknown). `is_guessed`: the partition was taken
-    from the name of a dump.
+    from the name of a dump. `is_printed_twice`: two dumps, with and without records, end with the same batch.
     """
 
     topic: str
@@ -218,6 +218,7 @@ class PartitionLog:
     holes_why: str = ""
     cleaned_to: int | None = None
     is_guessed: bool = False
+    is_printed_twice: bool = False
 
     @property
     def topic_partition(self) -> TopicPartition:

@@ -15,6 +15,7 @@ from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.clients import clients_seen
 from zombieproof.traces.explaining.relations import relate
+from zombieproof.traces.judging.across.open_ends import set_apart
 from zombieproof.traces.judging.folded import Examined, Folded, fold
 from zombieproof.traces.judging.gathering.clusters import report_of_several, several_clusters
 from zombieproof.traces.judging.gathering.coverage import clients_unseen, judged, nothing_judged
@@ -55,12 +56,13 @@ def judge(
     if contradictions := several_clusters(evidence):
         return Examined(Folded(evidence, rules), report_of_several(evidence, contradictions))
     folded = fold(evidence, rules, watch)
-    faults = sorted(relate(find(folded, watch)), key=_order)
+    related = sorted(relate(find(folded, watch)), key=_order)
+    faults, folded.open_ends = set_apart(related, evidence)
     return Examined(folded, _report(folded, faults, narrowing))
 
 
 def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Report:
-    evidence, partitions = folded.evidence, folded.partitions
+    evidence, partitions, open_ends = folded.evidence, folded.partitions, folded.open_ends
     touching = faults
     if narrowing.has_window:
         touching = [fault for fault in faults if narrowing.touches(span_of_fault(fault, evidence, partitions))]
@@ -78,8 +80,12 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
             named(place): each.offsets(Isolation.READ_COMMITTED, folded.rules) for place, each in folded.seen.items()
         },
         lso={named(place): each.last_stable_offset for place, each in folded.seen.items()},
-        lso_at_least=[named(place) for place, each in folded.seen.items() if each.is_lower_bound],
-        committed_at_least=[named(place) for place, each in folded.seen.items() if each.is_lower_bound or each.hidden],
+        lso_at_least=[named(place) for place, each in folded.seen.items() if each.is_lower_bound or place in open_ends],
+        committed_at_least=[
+            named(place)
+            for place, each in folded.seen.items()
+            if each.is_lower_bound or each.hidden or place in open_ends
+        ],
         group_offsets=_group_offsets(folded),
         narrowed=None
         if narrowing == EVERYTHING
@@ -113,7 +119,7 @@ def _group_offsets(folded: Folded) -> dict[str, dict[str, int]]:
 
 
 def _gaps(folded: Folded, narrowing: Narrowing) -> list[NotJudged]:
-    gaps = not_judged(folded.evidence, folded.histories, folded.applications, folded.partitions, folded.outside)
+    gaps = not_judged(folded)
     return [gap for gap in gaps if not narrowing.leaves_out(gap.name.rpartition("-")[0])]
 
 

@@ -1,7 +1,6 @@
 """Batches that are missing from the middle of a log: whether a cleaner took them, and what their loss proves."""
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,6 @@ import pytest
 
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.encoding import write_batch
-from zombieproof.formats.segments import parts_of
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import Holes, PartitionLog
 from zombieproof.traces.readers.collect import collect
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
 Encode = Callable[..., bytes]
 
-RECORDINGS = Path(__file__).parents[2] / "recordings"
 T0 = ("t", 0)
 LOST = "every_listed_partition_has_its_marker"
 
@@ -145,35 +142,6 @@ def test_a_segment_that_was_not_given_accuses_nobody(tmp_path: Path) -> None:
     log = log_of(tmp_path, [(0, None), (1, None)], [(4, None), (6, None)])
     assert log.has_lost_batches
     assert [(gap.first_offset, gap.last_offset) for gap in replay([tmp_path]).not_judged] == [(2, 3), (5, 5)]
-
-
-# ---------------------------------------------------------------- each batch of a recording
-
-
-def batches_of(name: str) -> list[tuple[str, int]]:
-    folder = RECORDINGS / name / "segments"
-    found = []
-    for file in sorted(folder.glob("*/*.log")):
-        if not file.parent.name.startswith("__"):
-            parts = len(list(parts_of(memoryview(file.read_bytes()))))
-            found += [(f"{name}/segments/{file.relative_to(folder)}", number) for number in range(parts)]
-    return found
-
-
-@pytest.mark.parametrize(("file", "number"), [*batches_of("07-tv0-commit"), *batches_of("01-commit")])
-def test_each_batch_that_is_taken_out_of_a_recording_is_noticed(file: str, number: int, tmp_path: Path) -> None:
-    name = file.split("/", maxsplit=1)[0]
-    source = RECORDINGS / name / "segments"
-    copy = tmp_path / "segments"
-    shutil.copytree(
-        source, copy, ignore=lambda _, names: [each for each in names if Path(each).suffix not in ("", ".log")]
-    )
-    target = tmp_path / file.removeprefix(f"{name}/")
-    data = target.read_bytes()
-    part = list(parts_of(memoryview(data)))[number]
-    target.write_bytes(data[: part.position] + data[part.position + part.size :])
-    report = replay([copy])
-    assert report.findings or report.not_judged
 
 
 # ---------------------------------------------------------------- what it proves

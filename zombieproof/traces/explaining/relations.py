@@ -89,8 +89,8 @@ class _Relating:
             if id(each) in self.explained:
                 self._add(each)
         for fault in faults:
-            if fault.reserve:
-                fault.consequences.append(fault.reserve)
+            if fault.open_end:
+                fault.consequences.append(fault.open_end.reserve)
         for name in WITNESSES:
             known: dict[Subject, Fault] = {
                 (fault.place, fault.producer_id): fault for fault in reversed(faults) if fault.place is not None

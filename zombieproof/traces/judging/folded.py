@@ -13,6 +13,7 @@ from zombieproof.traces.judging.histories.coordinator_history import IdHistory, 
 from zombieproof.traces.judging.histories.partition_fold import read_partition
 from zombieproof.traces.judging.histories.partition_history import PartitionHistory
 from zombieproof.traces.judging.histories.visibility import Visibility, visibility
+from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import Report, named
 from zombieproof.traces.watching import Stage, Watch
 
@@ -33,7 +34,8 @@ class Outside:
 class Folded:
     """A body of evidence, and what was folded of it.
 
-    `outside` is what judges note of transactions and records that they could not hold against a partition's log.
+    `outside` is what judges note of transactions and records that they could not hold against a partition's log,
+    `open_ends` what they found that rests on the end of a dump, by its partition.
     """
 
     evidence: Evidence
@@ -44,6 +46,7 @@ class Folded:
     partitions: dict[TopicPartition, PartitionHistory] = field(default_factory=dict)
     seen: dict[TopicPartition, Visibility] = field(default_factory=dict)
     outside: dict[TopicPartition, Outside] = field(default_factory=dict)
+    open_ends: dict[TopicPartition, list[Fault]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ FIELDS = (
 )
 RECORD = re.compile(rf"::TransactionMetadata\((?:{FIELDS})")
 CUT = re.compile(r"::T[A-Za-z]*(?:\([A-Za-z]*)?$")
+GLUE = "\x1e"
 MOST_WRAPS = 3
 MOST_SHOWN = 200
 TOO_DEEP = 500
@@ -83,11 +84,12 @@ def read_console(
     text = bytes(data).decode(errors="replace").replace(ELSEWHERE, " " * len(ELSEWHERE))
     damage: list[Damage] = []
     reports = ToolReports() if reports is None else reports
-    found = list(_objects(text, file, damage, reports)) if OBJECT.search(text) else []
-    found += _lines(text, file, damage, reports)
+    objects: list[tuple[int, int]] = []
+    found = list(_objects(text, file, damage, reports, objects)) if OBJECT.search(text) else []
+    found += _lines(text, file, damage, reports, objects)
     records = [
         TransactionStateRecord(transactional_id, NONE, NONE, NONE, value, file, order)
-        for order, (transactional_id, value) in enumerate(found)
+        for order, (_, (transactional_id, value)) in enumerate(sorted(found, key=lambda each: each[0]))
     ]
     return records, damage
 
@@ -130,7 +132,10 @@ def _length(lines: Sequence[str], number: int) -> int:
     return 1
 
 
-def _objects(text: str, file: str, damage: list[Damage], reports: ToolReports) -> Iterator[Found]:
+def _objects(
+    text: str, file: str, damage: list[Damage], reports: ToolReports, objects: list[tuple[int, int]]
+) -> Iterator[tuple[int, Found]]:
+    """The records in objects, each with its place; `objects` gets the beginning and the end of all objects."""
     end, broken, line, counted_to, position = 0, False, 1, 0, Position(text)
     while begin := OBJECT.search(text, end):
         at = begin.start()
@@ -140,9 +145,10 @@ def _objects(text: str, file: str, damage: list[Damage], reports: ToolReports) -
         try:
             document, end = DECODER.raw_decode(text, at)
             broken = False
+            objects.append((at, end))
             record = internal_text.mapping(document, "the record")
             if found := _record(record):
-                yield found
+                yield at, found
             elif row := console_offsets.row_of(record, file, line):
                 reports.take(row)
             else:
@@ -215,23 +221,51 @@ def _record(document: internal_text.Json) -> Found | None:
 # ---- one line a record
 
 
-def _lines(text: str, file: str, damage: list[Damage], reports: ToolReports) -> Iterator[Found]:
-    lines = [line.rstrip("\r") for line in text.split("\n")] if "::" in text else []
+def _without_objects(text: str, objects: list[tuple[int, int]]) -> str:
+    """The text with blanks and `GLUE` in place of objects: old records may be glued to them."""
+    parts, end = [], 0
+    for begin, behind in objects:
+        parts += [text[end:begin], re.sub(r"[^\n]", " ", text[begin : behind - 1]), GLUE]
+        end = behind
+    return "".join([*parts, text[end:]])
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, Sequence[str], int]]:
+    """Each line, or piece of one beside objects: its number, its place, and where it is in a list of lines, from 1."""
+    raw = text.split("\n")
+    lines, at = [line.rstrip("\r") for line in raw], 0
+    for number, line in enumerate(raw, 1):
+        begin, pieces = at, line.split(GLUE)
+        for piece in pieces:
+            own, index = (lines, number) if len(pieces) == 1 else ([piece.rstrip("\r")], 1)
+            yield number, begin, own, index
+            begin += len(piece) + 1
+        at += len(line) + 1
+
+
+def _lines(
+    text: str, file: str, damage: list[Damage], reports: ToolReports, objects: list[tuple[int, int]]
+) -> Iterator[tuple[int, Found]]:
+    """The records of old text, each with its place."""
+    is_glued = bool(objects) and RECORD.search(text) is not None
+    rest = _without_objects(text, objects) if is_glued else text
+    lines = [line.rstrip("\r") for line in rest.split("\n")] if "::" in rest else []
     has_groups = any(map(console_offsets.is_of_offsets, lines)) and not RECORD.search(text)
     known: set[str] = set()
     doubtful: list[int] = []
-    for number, line in enumerate(lines, 1):
+    for number, at, own, index in _pieces(rest) if lines else ():
+        line = own[index - 1]
         if "::" not in line or OBJECT.search(line):
             continue
         topic = "transaction"
         try:
             if RECORD.search(line):
-                found = _unwrapped(lines, number, _whole_transaction)
+                found = _unwrapped(own, index, _whole_transaction)
                 known.add(found[0])
-                yield found
+                yield at + line.index(VALUE), found
             elif console_offsets.is_of_offsets(line):
                 topic = "offsets"
-                row = _unwrapped(lines, number, partial(console_offsets.row_in, file=file, number=number))
+                row = _unwrapped(own, index, partial(console_offsets.row_in, file=file, number=number))
                 if row is None:
                     reports.rows[NO_OFFSETS] += 1
                 else:
@@ -241,7 +275,7 @@ def _lines(text: str, file: str, damage: list[Damage], reports: ToolReports) -> 
                 if has_groups:
                     reports.rows[NO_OFFSETS] += 1
                 elif name in known or PLAIN.fullmatch(name):
-                    yield name, None
+                    yield at, (name, None)
                 else:
                     doubtful.append(number)
             elif number == len(lines) and CUT.search(line):

@@ -53,9 +53,11 @@ class DumpContent:
     `read` counts lines of the tool; lines that a payload runs over are part of the first. `named` are partitions that
     were taken from the name of the file, or of a part of it. `others` are lines that are not the tool's, by number.
 
-    `went_back_at` is the line where another log began without a line ``Dumping``; `has_jumps` tells that a log lacks
-    lines. `earlier_at` is the line of a record from before its batch, which is of another log unless some lines are
-    there twice (`has_repeats`). `without_records` are segments that show no record, unless they are empty.
+    `went_back_at` is the line where another log began without a line ``Dumping``, `times_back` counts such lines;
+    `has_jumps` tells that a log lacks lines, or goes on elsewhere. `ends` are the position and the offset behind each
+    segment that is over, `short` the offsets of its last batch if records of that are not shown. `earlier_at` is the
+    line of a record from before its batch, which is of another log unless some lines are there twice (`has_repeats`).
+    `without_records` are segments that show no record, unless they are empty.
     """
 
     read: LinesRead
@@ -68,7 +70,10 @@ class DumpContent:
     others: dict[int, str] = field(default_factory=dict)
     last_line: int = 0
     went_back_at: int = 0
+    times_back: int = 0
     has_jumps: bool = False
+    ends: set[tuple[int, int]] = field(default_factory=set)
+    short: set[int] = field(default_factory=set)
     earlier_at: int = 0
     has_repeats: bool = False
     showing: set[Place] = field(default_factory=set)
@@ -92,14 +97,22 @@ class DumpContent:
     def goes_back(self, line: int, *, is_part: bool = False) -> None:
         """Another log begins without its line ``Dumping``, or a part of one."""
         self.went_back_at = self.went_back_at or line
+        self.times_back += 1
         self.has_jumps |= is_part
+
+    def goes_on(self, batch: LoggedBatch, line: int) -> None:
+        """A batch is amiss where it is: if it is the next of a segment that is over, lines are mixed."""
+        if (batch.position, batch.base_offset) in self.ends:
+            self.goes_back(line, is_part=True)
 
     def leave_out_mixed(self) -> None:
         """Leave out all logs if the lines of several dumps are mixed.
 
-        One dump after the other goes back as well, but then each is whole.
+        One dump after the other goes back as well, but then each is whole: no line is amiss but those that begin
+        another log, and none that has its line ``Dumping`` is without lines of its own.
         """
-        mixed_at = self.went_back_at if self.has_jumps else 0 if self.has_repeats else self.earlier_at
+        is_amiss = len(self.damage) > self.times_back or any(_is_bare(each) for each in self.segments)
+        mixed_at = self.went_back_at if self.has_jumps or is_amiss else 0 if self.has_repeats else self.earlier_at
         if mixed_at:
             self.damage.append(Damage(self.file, mixed_at, MIXED, Unit.LINE))
             self.read.unused[OF_MIXED] = UnusedLines(OF_MIXED, self.read.used, mixed_at)
@@ -111,6 +124,11 @@ class DumpContent:
     def file(self) -> str:
         """How it is named in batches and damage."""
         return self.read.file
+
+
+def _is_bare(segment: SegmentContent) -> bool:
+    """Whether nothing of a segment is shown but its name and its log start."""
+    return not (segment.batches or segment.unsound or segment.old_format)
 
 
 @dataclass(slots=True)

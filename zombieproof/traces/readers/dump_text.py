@@ -266,6 +266,9 @@ class _Reader:
         if segment.next_position not in (NONE, batch.position):
             self._cut(f"the batch at position {batch.position} follows byte {segment.next_position}: lines are missing")
             self._out.has_jumps = True
+            self._out.goes_on(batch, self._lines.number)
+        elif segment.content.batches and batch.base_offset > segment.content.batches[-1].last_offset + 1:
+            self._out.goes_on(batch, self._lines.number)
         segment.next_position = batch.position + batch.size
         self._accept(segment, batch)
         return USED
@@ -292,6 +295,8 @@ class _Reader:
             segment.shows_records = True
             if segment.batch is not None and record.offset < segment.batch.base_offset:
                 self._out.earlier_at = self._out.earlier_at or self._lines.number
+            elif record.offset in self._out.short:
+                self._out.goes_back(self._lines.number, is_part=True)
             self._end_batch()
             raise Undecodable(f"the record at offset {record.offset} is in no batch: the line of its batch is missing")
         if record.offset == segment.last_offset:
@@ -326,6 +331,8 @@ class _Reader:
 
     def _show(self, segment: DumpedSegment, batch: LoggedBatch, record: RecordLine) -> str:
         """Put a record into the batch that is being shown."""
+        if segment.unshown is not None:
+            self._out.goes_on(batch, self._lines.number)
         segment.shows_records, segment.last_offset = True, record.offset
         segment.shown += 1
         if batch.is_control:
@@ -398,11 +405,16 @@ class _Reader:
             self._out.damage += self._segment.end_batch(self._keep)
 
     def _end_segment(self) -> None:
-        self._end_batch()
         segment, self._segment = self._segment, None
         if segment is None:
             return
+        if (last := segment.batch) is not None and segment.shown < last.count:
+            self._out.short.update(range(last.base_offset, last.last_offset + 1))
+        self._out.damage += segment.end_batch(self._keep)
         content = segment.content
+        content.shows_records = segment.shows_records
+        if content.batches:
+            self._out.ends.add((segment.next_position, content.batches[-1].last_offset + 1))
         is_shown = segment.is_begun or content.batches or segment.is_old
         if not content.segment:
             segment.name_after_first_batch()

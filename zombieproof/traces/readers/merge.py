@@ -84,6 +84,8 @@ def _complete(richer: SegmentContent, poorer: SegmentContent) -> None:
         if other is not None and _same(batch, other):
             batch.marker = batch.marker or other.marker
             batch.records = other.records if batch.records is None else batch.records
+    if richer.batches and poorer.batches and _same(richer.batches[-1], poorer.batches[-1]):
+        richer.is_printed_twice |= poorer.is_printed_twice or richer.shows_records != poorer.shows_records
     if poorer.torn_tail and len(poorer.batches) == len(richer.batches):
         richer.torn_tail = True
     if len(poorer.transaction_states) > len(richer.transaction_states):
@@ -138,6 +140,7 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
         log.is_guessed |= segment.is_guessed
         if segment.file not in log.files:
             log.files.append(segment.file)
+    log.is_printed_twice = segments[-1].is_printed_twice
     log.batches, log.damaged_at = joined, frozenset(broken | between)
     if between and _is_cleaned(log):
         # The cleaner takes records at the end of a segment as well: nothing tells that a segment is lost.

@@ -19,6 +19,8 @@ class SegmentContent:
     last sound batch. `old_format` counts batches of message format 0 and 1, which know no transactions and are not
     read. `skipped`: such ones, or lines that a dump lacks, were passed over since the last sound batch. `last_place` is
     where `file` shows the last sound batch. `is_guessed`: `place` was taken from the name of the file.
+    `shows_records`: a dump shows them. `is_printed_twice`: another dump, which shows records where this one does not or
+    the other way round, ends with the same batch.
     """
 
     segment: str
@@ -35,6 +37,8 @@ class SegmentContent:
     old_format: int = 0
     last_place: int = 0
     is_guessed: bool = False
+    shows_records: bool = False
+    is_printed_twice: bool = False
     transaction_states: list[TransactionStateRecord] = field(default_factory=list)
     offset_commits: list[OffsetCommitRecord] = field(default_factory=list)
 

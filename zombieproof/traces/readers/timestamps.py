@@ -1,6 +1,7 @@
 """Times as milliseconds since 1970: read at the head of log lines, and written for people.
 
-A log line without a time zone is read as UTC. A time with ``Z`` or an offset is exact.
+A log line without a time zone is read as UTC, unless a collector put an exact time before it, which tells the zone. A
+time with ``Z`` or an offset is exact.
 """
 
 import re
@@ -16,6 +17,10 @@ TIME = (
 HEAD = re.compile(rf"\[?({TIME})\]?(?:[ \t]|$)", re.ASCII)
 OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)?$", re.ASCII)
 DATE_AND_TIME = 19
+QUARTER_MS, FARTHEST_MS = 15 * 60_000, 14 * 3_600_000
+"""Zones differ from UTC by whole quarters of an hour, and by 14 hours at most."""
+COLLECTED_MS = 60_000
+"""How much later than a program wrote a line a collector may have got it."""
 
 
 def timestamp_ms(line: str) -> int | None:
@@ -49,6 +54,23 @@ def _zone(offset: str) -> timezone:
         return UTC
     ahead = timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
     return timezone(-ahead if found[1] == "-" else ahead)
+
+
+def in_utc(line: str, collected: str) -> str:
+    """A line in UTC that begins with a time without a zone, where the time at which it was collected tells the zone."""
+    found = HEAD.match(line)
+    written, exact = timestamp_ms(line), timestamp_ms(f"{collected} ")
+    if found is None or written is None or exact is None or not found[1][-3:].lstrip(".,:").isdecimal():
+        return line
+    if OFFSET.search(found[1], DATE_AND_TIME):
+        return line
+    ahead = round((written - exact) / QUARTER_MS) * QUARTER_MS
+    if not ahead or abs(ahead) > FARTHEST_MS or abs(written - exact - ahead) > COLLECTED_MS:
+        return line
+    moment = utc(written - ahead)
+    at = found.start(1)
+    date_and_time = f"{moment[:10]}{line[at + 10]}{moment[11:DATE_AND_TIME]}"
+    return f"{line[:at]}{date_and_time}{line[at + DATE_AND_TIME :]}"
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

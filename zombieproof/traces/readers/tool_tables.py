@@ -52,6 +52,11 @@ WITHOUT_HEADER = {
     "list": LIST,
     "describe": DESCRIBE,
 }
+PROMPT = re.compile(
+    r"\s*(?:\$|(?P<before>[^\s|$#%>][^|$#%>]{0,120}) ?[$#%]) \S|(?:PS )?[A-Za-z]:\\[^|>]{0,120}> ?\S", re.ASCII
+)
+SIGNS_OF_A_SHELL = ("@", "~", "/", "[", "(", "sh-")
+"""What stands before the sign at which a shell takes a command."""
 MARKS = (
     *("\nProducerId", "\tProducerId", " ProducerId", "|ProducerId", "kafka-transactions", "kafka-get-offsets"),
     *("CURRENT-OFFSET", "NEW-OFFSET", "#PARTITIONS", "#MEMBERS"),
@@ -138,6 +143,15 @@ def _bare(line: str) -> str:
     if stripped.startswith("|") and stripped.endswith("|") and len(stripped) > 1:
         return "\t".join(cell.strip() for cell in stripped[1:-1].split("|")) + "\t"
     return line
+
+
+def _is_prompt(line: str) -> bool:
+    """Return whether a shell was given a command on a line."""
+    found = PROMPT.match(line)
+    if found is None or is_log_line(line):
+        return False
+    before = found["before"]
+    return before is None or any(sign in before for sign in SIGNS_OF_A_SHELL)
 
 
 def _are_offsets(lines: Sequence[str]) -> bool:
@@ -239,6 +253,8 @@ class _Reader:
         if not line.strip():
             self._drop_half()
             self.is_beside_rows = self.is_fresh = False
+        elif _is_prompt(line):
+            self._end_command()
         elif not (self._is_row(line, number) or self._is_printed_object(line, number) or self._is_offset(line, number)):
             if is_log_line(line):
                 self._drop_half()
@@ -250,6 +266,12 @@ class _Reader:
         elif self.lines_of_logs and self.table is not None:
             self.skipped[f"{self.table.tool} (the line does not have its columns)"] += self.lines_of_logs
             self.lines_of_logs = 0
+
+    def _end_command(self) -> None:
+        """Another command follows, of which nothing is known: options of the last one are not about its output."""
+        self._drop_half()
+        self.context, self.table, self.command = Context(), None, ""
+        self.is_beside_rows = self.is_one_table = False
 
     def _begin_part(self, name: str) -> None:
         """Begin a part of the file that `head` or `tail` has named: its name tells the partition."""
@@ -305,8 +327,9 @@ class _Reader:
 
     def _begin(self, table: Table) -> None:
         """Begin a table. The options of a command line are about one table of a kind, not about the next."""
-        if self.table is table:
-            self.context = Context()
+        of_another = WITHOUT_HEADER.get(self.command, table) is not table
+        if self.table is table or of_another:
+            self.context, self.command = Context(), "" if of_another else self.command
         self.is_one_table = self.is_one_table and not self.reports.rows
 
     def _is_row(self, line: str, number: int) -> bool:

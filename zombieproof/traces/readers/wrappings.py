@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from zombieproof.traces.readers.lines import ELSEWHERE
 from zombieproof.traces.readers.marks import CARRIED, COMMAND, SURE, weight
+from zombieproof.traces.readers.timestamps import in_utc
 
 
 class Piece(NamedTuple):
@@ -43,7 +44,7 @@ Learner = Callable[[Sequence[str]], Form | None]
 
 
 def _by_pattern(name: str, pattern: str, *, is_certain: bool = False) -> Form:
-    """A form with the groups `text`, and perhaps `source`, `partial` and `stream`."""
+    """A form with the groups `text`, and perhaps `time`, `source`, `partial` and `stream`."""
     compiled = re.compile(pattern, re.DOTALL)
 
     def take(line: str) -> Piece | None:
@@ -51,7 +52,8 @@ def _by_pattern(name: str, pattern: str, *, is_certain: bool = False) -> Form:
         if found is None:
             return None
         named = found.groupdict(default="")
-        return Piece(named["text"], named.get("source", ""), bool(named.get("partial")), named.get("stream", ""))
+        text = in_utc(named["text"], named.get("time", ""))
+        return Piece(text, named.get("source", ""), bool(named.get("partial")), named.get("stream", ""))
 
     return Form(name, take, is_certain)
 
@@ -65,11 +67,11 @@ _DAY = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\
 
 def _syslog(line: str) -> Piece | None:
     found = _SYSLOG.fullmatch(line)
-    return Piece(found["text"], f"{found['host']}/{found['tag']}") if found else None
+    return Piece(in_utc(found["text"], found["time"] or ""), f"{found['host']}/{found['tag']}") if found else None
 
 
 _SYSLOG = re.compile(
-    rf"(?:<\d{{1,3}}>)?(?:{_DAY}|{_NANOS}|\w{{3}} \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d \S+|\d{{9,10}}\.\d{{6}})"
+    rf"(?:<\d{{1,3}}>)?(?:{_DAY}|(?P<time>{_NANOS})|\w{{3}} \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d \S+|\d{{9,10}}\.\d{{6}})"
     rf" (?P<host>{_HOST}) (?P<tag>{_TAG})(?:\[\d+\])?: ?(?P<text>.*)",
     re.DOTALL | re.ASCII,
 )
@@ -107,7 +109,7 @@ def _carried_in(document: Mapping[str, object], *, has_ends: bool) -> Piece | No
     if isinstance(log := document.get("log"), str):
         stream = str(document.get("stream", ""))
         is_partial = document.get("logtag") == "P" or (has_ends and bool(stream) and not log.endswith("\n"))
-        return Piece(_one_line(log), source, is_partial, stream)
+        return Piece(in_utc(_one_line(log), str(document.get("time", ""))), source, is_partial, stream)
     message = document.get("MESSAGE", document.get("textPayload"))
     if message is None:
         other = next((document[name] for name in ("message", "msg", "line") if name in document), None)
@@ -169,15 +171,15 @@ FIXED = (
     ),
     _by_pattern(
         "lines of containerd (CRI)",
-        rf"{_NANOS} (?P<stream>stdout|stderr) (?:F|(?P<partial>P))(?::\S*)?(?: (?P<text>.*))?",
+        rf"(?P<time>{_NANOS}) (?P<stream>stdout|stderr) (?:F|(?P<partial>P))(?::\S*)?(?: (?P<text>.*))?",
         is_certain=True,
     ),
     _by_pattern("prefixes of kubectl logs", r"\[pod/(?P<source>[^\]\s]+)\](?: (?P<text>.*))?", is_certain=True),
     _by_pattern("prefixes of kubectl logs", r"\[(?P<source>[a-z0-9][\w.-]*[/ ][a-z0-9][\w.-]*)\] (?P<text>.*)"),
-    _by_pattern("times of docker or kubectl logs", rf"{_NANOS}[ \t](?P<text>.*)"),
+    _by_pattern("times of docker or kubectl logs", rf"(?P<time>{_NANOS})[ \t](?P<text>.*)"),
     _by_pattern(
         "syslog (RFC 5424)",
-        rf"(?:<\d{{1,3}}>)?1 (?:{_NANOS}|-) (?P<source>\S+ \S+) \S+ \S+"
+        rf"(?:<\d{{1,3}}>)?1 (?:(?P<time>{_NANOS})|-) (?P<source>\S+ \S+) \S+ \S+"
         r" (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?\ufeff?(?P<text>.*)",
         is_certain=True,
     ),

@@ -5,11 +5,30 @@ A judge changes nothing that it reads, and no fault of another judge. Which faul
 """
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.traces.verdict.circumstances import Circumstances
-from zombieproof.traces.verdict.report import Finding
+from zombieproof.traces.verdict.report import Finding, named
+
+
+class OpenEnd(NamedTuple):
+    """A log of which nothing shows that it was given up to its end, and on whose end a fault rests.
+
+    `until_ms`: the fault is certain if the log holds anything that was written later. None: nothing tells.
+    """
+
+    place: TopicPartition
+    until_ms: int | None
+
+    @property
+    def reserve(self) -> str:
+        """The second reading of the fault, and what decides between the two."""
+        return (
+            f"nothing shows that {named(self.place)} was given up to its end: if it was cut, or copied before the "
+            "rest, this is not a violation; copy it again, with its newest producer snapshot"
+        )
 
 
 @dataclass(slots=True)
@@ -17,7 +36,7 @@ class Fault:
     """A broken promise.
 
     `place` is None for a fault of a transactional id alone. `repeated` counts further steps with the same fault.
-    `consequences` are sentences about what follows from it; `reserve` says on what it rests that nothing shows.
+    `consequences` are sentences about what follows from it; `open_end` is the log on whose end it rests.
     """
 
     promise: str
@@ -28,7 +47,7 @@ class Fault:
     place: TopicPartition | None = None
     offset: int | None = None
     consequences: list[str] = field(default_factory=list)
-    reserve: str = ""
+    open_end: OpenEnd | None = None
     repeated: int = 0
     last_offset: int | None = None
     circumstances: Circumstances = field(default_factory=Circumstances)

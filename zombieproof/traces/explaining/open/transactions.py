@@ -8,8 +8,8 @@ Source: reference §2.13 (time-out), §3.6 (last stable offset), §9.5; KIP-664.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 
-from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
-from zombieproof.model.vocabulary import TransactionState
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.evidence import Evidence, Holes, PartitionLog, TransactionLogValue, TransactionStateRecord
 from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
 from zombieproof.traces.explaining.open.stated import owner_by_tools, what_is_stated
@@ -93,6 +93,8 @@ def _on_partition(
     owner = coordinators.owners.get(begun.producer_id)
     value = coordinators.last_value(owner)
     is_certain = _is_certain(history.log, run, begun) if run is not None else seen.is_certain
+    home = (TRANSACTION_STATE, owner.log_partition if owner else NONE)
+    is_certain &= not examined.folded.open_ends.keys() & {history.place, home}
     ended_by, txn = coordinators.ended_by(owner, history, begun)
     if ended_by is EndedBy.NOBODY and not is_certain:
         ended_by = EndedBy.UNKNOWN

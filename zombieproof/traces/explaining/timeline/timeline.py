@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 
-from zombieproof.traces.explaining.timeline.entries import Entry
+from zombieproof.traces.explaining.timeline.entries import Entry, EntryKind
 from zombieproof.traces.explaining.timeline.line_entries import line_entries, shifted_clocks
 from zombieproof.traces.explaining.timeline.log_entries import log_entries
 from zombieproof.traces.explaining.timeline.subject import Subject, SubjectKind
@@ -20,6 +20,8 @@ from zombieproof.traces.readers.timestamps import utc
 from zombieproof.traces.verdict.report import Finding, Judgement, Narrowed, NotJudged, named
 
 ORDER = "Within a log the order is certain; between logs it is by time, and clocks differ."
+OF_LOGS = (EntryKind.COORDINATOR, EntryKind.BROKER, EntryKind.CLIENT)
+"""Entries that are lines of logs, which may be written in local time."""
 NEVER = 1 << 63
 HOUR_MS = 3_600_000
 
@@ -59,6 +61,7 @@ def timeline_of(subject: Subject, examined: Examined, narrowing: Narrowing = EVE
         findings=findings,
         elsewhere=elsewhere,
         notes=_notes(sources, examined),
+        order=_order(sources, examined),
         sources=[source[0].source for source in sources],
         entries_left_out=len(ordered) - len(inside),
         narrowed=examined.report.narrowed,
@@ -145,6 +148,13 @@ def _shown_at(entries: Sequence[Entry], finding: Finding) -> Entry | None:
 
 
 # ---- notes
+
+
+def _order(sources: Sequence[Sequence[Entry]], examined: Examined) -> str:
+    """How far the order is certain; the zone of a log whose lines name none is only taken for UTC."""
+    shifts = shifted_clocks(examined.evidence)
+    logs = [source[0].source for source in sources if source[0].kind in OF_LOGS and source[0].source not in shifts]
+    return f"{ORDER} Times without a zone in {', '.join(logs)} are read as UTC." if logs else ORDER
 
 
 def _notes(sources: Sequence[Sequence[Entry]], examined: Examined) -> list[str]:

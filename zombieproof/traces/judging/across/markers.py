@@ -23,7 +23,7 @@ from zombieproof.traces.judging.histories.words import identity, kind, span
 from zombieproof.traces.log_life import Standing
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION
 from zombieproof.traces.verdict.circumstances import Circumstances, Harm, Shape, harm_of_end
-from zombieproof.traces.verdict.faults import Fault
+from zombieproof.traces.verdict.faults import Fault, OpenEnd
 from zombieproof.traces.verdict.report import TransactionOutcome, named
 from zombieproof.traces.watching import Watch
 
@@ -127,6 +127,7 @@ class _Judge:
 
     def _undecided(self, ending: Ending) -> Found:
         run, history = ending.run, self.history
+        open_end = history.open_end(ending.timestamp_ms)
         where = f"the {kind(ending)} marker at offset {ending.offset} of {named(self.match.place)}"
         waiting = [txn for txn in self.match.listed if run and txn.data_epoch == run.epoch and not txn.decided]
         if waiting:
@@ -134,7 +135,7 @@ class _Judge:
             message += "which the coordinator has not decided"
             circumstances = of_marker(history, Shape.MARKER_EARLY, ending, waiting[-1])
             circumstances.harm = Harm.VISIBLE if ending.commits else Harm.DISCARDED
-            return self._at(ending, "marker_follows_a_decision", message, circumstances, reserve=history.reserve)
+            return self._at(ending, "marker_follows_a_decision", message, circumstances, open_end=open_end)
         if run is not None and run.records:
             repaired = f"{where} ended it without a decision of the coordinator, as an administrator's abort does"
             return unowned(self.match, run, f"; {repaired}: this is repaired, nothing stays open", ending=ending)
@@ -146,13 +147,14 @@ class _Judge:
             belongs = f"{where} belongs to {history.transactional_id!r} ({identity(decided[0])})"
             circumstances = of_marker(history, Shape.MARKER_UNLISTED, ending, decided[0])
             promise = "marker_only_where_the_transaction_was"
-            return self._at(
-                ending, promise, f"{belongs}, which lists only [{lists}]", circumstances, reserve=history.reserve
-            )
+            if decided[0].version == TransactionVersion.TV2:
+                # Each transaction has an epoch of its own: no other can be missing.
+                open_end = None
+            return self._at(ending, promise, f"{belongs}, which lists only [{lists}]", circumstances, open_end=open_end)
         message = f"{where} follows no decision: {history.transactional_id!r} has none left for producer id "
         message += f"{ending.producer_id} under epoch {ending.epoch} that lists the partition"
         circumstances = of_marker(history, Shape.MARKER_UNDECIDED, ending)
-        return self._at(ending, "marker_follows_a_decision", message, circumstances, reserve=history.reserve)
+        return self._at(ending, "marker_follows_a_decision", message, circumstances, open_end=open_end)
 
     def _at(
         self,
@@ -162,7 +164,7 @@ class _Judge:
         circumstances: Circumstances,
         *,
         says: str = "",
-        reserve: str = "",
+        open_end: OpenEnd | None = None,
     ) -> Found:
         fault = Fault(
             promise,
@@ -172,7 +174,7 @@ class _Judge:
             ending.epoch,
             self.match.place,
             ending.offset,
-            reserve=reserve,
+            open_end=open_end,
             circumstances=settled(circumstances, ending.run),
         )
         return Found(fault, () if ending.run is None else (ending.run,), ending, says)

@@ -10,7 +10,7 @@ from zombieproof.traces.judging.histories.partition_history import Run, Stretch
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import identity, kind, span, word
 from zombieproof.traces.log_life import CLOCKS_APART_MS, Standing, standing_by_sequence
-from zombieproof.traces.verdict.faults import Fault
+from zombieproof.traces.verdict.faults import Fault, OpenEnd
 from zombieproof.traces.verdict.report import TransactionOutcome, named
 
 
@@ -44,9 +44,8 @@ def missing_marker(match: Match, missed: Missed, run: Run | None) -> Iterator[Fo
         offset,
         circumstances=of_missing_marker(match.history, txn, run, stretch),
     )
-    if missed.after is None and not match.partition.log.end_shown_by:
-        copied = f"nothing shows that {place} was given up to its end: if it was copied earlier, copy it again"
-        fault.consequences.append(copied)
+    if not match.partition.log.end_shown_by and not _goes_on(missed, run):
+        fault.open_end = OpenEnd(match.place, _all_acknowledged_by(match, txn))
     if run is None or stretch is None:
         yield Found(fault)
         return
@@ -54,6 +53,21 @@ def missing_marker(match: Match, missed: Missed, run: Run | None) -> Iterator[Fo
     fault.consequences += [*_joined(run, stretch), _what_became(run, txn)]
     fault.circumstances = settled(fault.circumstances, run)
     yield Found(fault, (run,))
+
+
+def _goes_on(missed: Missed, run: Run | None) -> bool:
+    """Whether the partition holds a newer epoch of the producer, before which the marker would have to be."""
+    later = [each.epoch for each in (missed.after, run and run.ending) if each is not None]
+    if missed.txn.marker_epoch is not None and any(epoch > missed.txn.marker_epoch for epoch in later):
+        return True
+    return run is not None and any(each.epoch > (missed.txn.data_epoch or 0) for each in run.stretches)
+
+
+def _all_acknowledged_by(match: Match, txn: RecordedTransaction) -> int | None:
+    """When the markers of an epoch were acknowledged: of equal ones nothing tells which is missing. None: not known."""
+    equal = [each for each in match.listed if each.completed and each.marker_epoch == txn.marker_epoch]
+    times = [each.acknowledged_ms for each in equal]
+    return None if None in times else max((each for each in times if each is not None), default=None)
 
 
 def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> tuple[Standing, Run | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
+from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.judging.across.matching import Match, Missed, may_be_missed
 from zombieproof.traces.judging.across.missing_markers import missing_marker
 from zombieproof.traces.judging.found import Found
@@ -9,6 +10,7 @@ from zombieproof.traces.judging.histories.belonging import of_stranger, settled
 from zombieproof.traces.judging.histories.partition_history import Ending, Run, Stretch
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import kind, span, word
+from zombieproof.traces.log_life import CLOCKS_APART_MS
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import named
 
@@ -82,10 +84,28 @@ def unowned(
         stretch.epoch,
         match.place,
         stretch.first_offset,
-        reserve=match.history.reserve,
+        open_end=None if _is_decided(match, stretch) else match.history.open_end(_recorded_by(run, stretch)),
         circumstances=settled(of_stranger(match.history, match.place, run, stretch), run),
     )
     return Found(fault, (run,), ending, says)
+
+
+def _recorded_by(run: Run, stretch: Stretch) -> int:
+    """The time by which the coordinator has recorded the transaction of some data, if there is one.
+
+    It does when the data is sent, which the producer's clock tells, and before the data is ended.
+    """
+    sent_ms = stretch.first_ms + CLOCKS_APART_MS
+    return sent_ms if run.ending is None else min(sent_ms, run.ending.timestamp_ms)
+
+
+def _is_decided(match: Match, stretch: Stretch) -> bool:
+    """Whether the one transaction that has the epoch of some data is decided: under version 2 each has its own."""
+    wanted = match.producer_id, stretch.epoch
+    return any(
+        txn.decided and txn.version == TransactionVersion.TV2 and (txn.producer_id, txn.data_epoch) == wanted
+        for txn in match.history.transactions
+    )
 
 
 def _why(match: Match, run: Run, stretch: Stretch) -> str:

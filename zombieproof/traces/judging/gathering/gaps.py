@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import ClientFact, Evidence, HoleInCopy, Holes, PartitionLog, Phase, Source
-from zombieproof.traces.judging.folded import Outside
+from zombieproof.traces.judging.folded import Folded, Outside
 from zombieproof.traces.judging.gathering.coordinator_partitions import home_of, number_of_partitions
 from zombieproof.traces.judging.histories.client_history import ApplicationTransaction
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
@@ -23,26 +23,25 @@ from zombieproof.traces.readers.dump_body import DECODERS, NOT_DECODED
 from zombieproof.traces.readers.dump_content import UNSHOWN, WITHOUT_METADATA, WITHOUT_RECORDS
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION, plain_name
 from zombieproof.traces.readers.recognise import METADATA_TOPIC
+from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import EarlierLog, Gap, NotJudged, named
 
 SHOWN = 3
 
 
-def not_judged(
-    evidence: Evidence,
-    histories: Sequence[IdHistory],
-    applications: Sequence[ApplicationTransaction],
-    partitions: Mapping[TopicPartition, PartitionHistory],
-    outside: Mapping[TopicPartition, Outside],
-) -> list[NotJudged]:
+def not_judged(folded: Folded) -> list[NotJudged]:
     """Everything that the verdict says nothing about, by name."""
-    gaps = [*_missing_partitions(evidence, histories, applications), *_missing_coordinators(evidence, histories)]
-    gaps += _of_unknown_logs({place: noted for place, noted in outside.items() if not _is_empty(evidence, place)})
+    evidence, histories, partitions = folded.evidence, folded.histories, folded.partitions
+    gaps = [*_missing_partitions(evidence, histories, folded.applications), *_missing_coordinators(evidence, histories)]
+    there = {place: noted for place, noted in folded.outside.items() if not _is_empty(evidence, place)}
+    gaps += _of_unknown_logs(there)
+    gaps += (_of_open_end(evidence, place, faults) for place, faults in folded.open_ends.items())
     for log in evidence.partition_logs().values():
         gaps += _unreadable(log, evidence)
         gaps += _holes(log)
         gaps += _hidden(log, partitions, evidence)
     gaps += map(_hole_in_copy, evidence.holes_in_copies)
+    gaps += (_repeated(history, *offsets) for history in histories for offsets in history.repeats)
     gaps.sort(key=lambda gap: (gap.name, NONE if gap.first_offset is None else gap.first_offset))
     return gaps
 
@@ -164,6 +163,22 @@ def _of_unknown_logs(outside: Mapping[TopicPartition, Outside]) -> Iterator[NotJ
                 why=f"{why}created again in between, or this is lost",
                 fetch=f"{METADATA}, which says when topics were created",
             )
+
+
+def _of_open_end(evidence: Evidence, place: TopicPartition, faults: Iterable[Fault]) -> NotJudged:
+    """What a dump that may be cut lacks; `faults` is what that would be if the dump were whole."""
+    log, name = evidence.log(*place), named(place)
+    end = log.end_offset if log else 0
+    return NotJudged(
+        name=name,
+        gap=Gap.UNREADABLE,
+        first_offset=end,
+        last_offset=None,
+        why=f"{_some(fault.message for fault in faults)}; either this is so, or the dump of {name} is cut at its end, "
+        "or older than the rest: nothing shows that it goes up to the end of the log",
+        fetch=f"the dump of {name} made again, with that of its newest .snapshot or with the log end offset that a "
+        f"tool reports: a log that ends at offset {end} breaks the protocol",
+    )
 
 
 def _some(reasons: Iterable[str]) -> str:
@@ -326,6 +341,20 @@ def _hole_in_copy(hole: HoleInCopy) -> NotJudged:
         last_offset=hole.last,
         why=f"{where} {which} missing in the copy of {hole.replica}, not in that of {hole.other}, and {hole.why}",
         fetch=f"the copy of {name} on {hole.replica} again" + CLEANER_EVIDENCE.format(name=name),
+    )
+
+
+def _repeated(history: IdHistory, offset: int, earlier: int) -> NotJudged:
+    """A record of the coordinator that is there twice."""
+    name = named((TRANSACTION_STATE, history.log_partition))
+    return NotJudged(
+        name=name,
+        gap=Gap.UNREADABLE,
+        first_offset=offset,
+        last_offset=offset,
+        why=f"the record of {history.transactional_id!r} at offset {offset} is the one at offset {earlier} again, its "
+        "time included: the log was put together from parts, or changed",
+        fetch=f"another copy of {name}, as a broker left it",
     )
 
 

@@ -16,7 +16,7 @@ from zombieproof.traces.judging.histories.coordinator_step import Broken, Coordi
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction, Transactions
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION
 from zombieproof.traces.verdict.circumstances import Circumstances, Shape
-from zombieproof.traces.verdict.faults import Fault
+from zombieproof.traces.verdict.faults import Fault, OpenEnd
 from zombieproof.traces.verdict.report import named
 from zombieproof.traces.watching import Watch
 
@@ -42,8 +42,9 @@ class Doubt:
 class IdHistory:
     """What the coordinator's log tells of one transactional id.
 
-    `is_cut`: the end of the log is missing, so that what came last of the id is not known. `is_end_shown`: something
-    shows that the log was given up to its end.
+    `repeats` are offsets of records that are the same as an earlier one, time included, with others between, and the
+    offset of that: a coordinator writes none like it. `is_cut`: the end of the log is missing, so that what came last
+    of the id is not known. `is_end_shown`: something shows that the log was given up to its end.
     """
 
     transactional_id: str
@@ -52,6 +53,7 @@ class IdHistory:
     producer_ids: set[int] = field(default_factory=set)
     doubts: list[Doubt] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    repeats: list[tuple[int, int]] = field(default_factory=list)
     is_cut: bool = False
     is_end_shown: bool = False
 
@@ -59,13 +61,11 @@ class IdHistory:
         """Whether every transaction of this producer id at `epoch` is in `transactions`."""
         return not any(doubt.covers(producer_id, epoch) for doubt in self.doubts)
 
-    @property
-    def reserve(self) -> str:
-        """What to say of a fault that rests on where the coordinator's log ends; "" when that is shown."""
+    def open_end(self, until_ms: int) -> OpenEnd | None:
+        """The coordinator's log, for a fault that rests on where it ends; None when that is shown."""
         if self.is_end_shown or self.log_partition < 0:
-            return ""
-        log = named((TRANSACTION_STATE, self.log_partition))
-        return f"nothing shows that {log} was given up to its end: if it was copied earlier, copy it again"
+            return None
+        return OpenEnd((TRANSACTION_STATE, self.log_partition), until_ms)
 
 
 def read_histories(evidence: Evidence, rules: Rules, watch: Watch | None = None) -> list[IdHistory]:
@@ -148,8 +148,13 @@ class _Fold:
     def run(self, records: list[TransactionStateRecord]) -> IdHistory:
         """Fold all records of the id."""
         before: TransactionStateRecord | None = None
-        for record in records:
+        newest_ms = NONE
+        for index, record in enumerate(records):
             value = record.value
+            if value is not None:
+                if value.last_update_ms < newest_ms:
+                    self._look_for_repeat(records, index)
+                newest_ms = max(newest_ms, value.last_update_ms)
             last = before.value if before else None
             if self.missing.between(before.offset if before else NONE, record.offset):
                 self._doubt(last, value)
@@ -162,10 +167,17 @@ class _Fold:
                     value = _corrected(value, broken)
             if value is not None:
                 self.history.producer_ids.add(value.producer_id)
-            self.transactions.follow(record.offset, value, last)
+            self.transactions.follow(record.offset, value, last, record.timestamp_ms)
             before = record
         self._end(before)
         return self.history
+
+    def _look_for_repeat(self, records: list[TransactionStateRecord], index: int) -> None:
+        """Note a record, older than one before it, if it is there already."""
+        record = records[index]
+        same = next((each.offset for each in records[:index] if each.value == record.value), None)
+        if same is not None and record.offset != NONE and record.value != records[index - 1].value:
+            self.history.repeats.append((record.offset, same))
 
     def _end(self, last: TransactionStateRecord | None) -> None:
         if last is None or not self.missing.behind(last.offset):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from zombieproof.traces.evidence import LoggedBatch
 from zombieproof.traces.judging.histories.coordinator_facts import CoordinatorFacts
 from zombieproof.traces.judging.histories.partition_history import PartitionHistory
+from zombieproof.traces.log_life import CLOCKS_APART_MS
 from zombieproof.traces.verdict.circumstances import Circumstances, Shape
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import named
@@ -38,6 +39,7 @@ class PartitionFaults:
             return known
         owner = self._facts.owners.get(batch.producer_id)
         rests_on = owner if promise == "no_open_transaction_that_nobody_owns" else None
+        certain_after = batch.max_timestamp_ms + (0 if batch.is_control else CLOCKS_APART_MS)
         fault = self._known[key] = Fault(
             promise,
             f"at offset {batch.base_offset} of {named(self._history.place)}: {message()}",
@@ -46,7 +48,7 @@ class PartitionFaults:
             batch.producer_epoch,
             self._history.place,
             batch.base_offset,
-            reserve=rests_on.reserve if rests_on is not None else "",
+            open_end=rests_on.open_end(certain_after) if rests_on is not None else None,
             circumstances=_circumstances(promise, batch),
         )
         self._history.faults.append(fault)

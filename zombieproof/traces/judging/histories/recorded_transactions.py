@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.model.vocabulary import TransactionState, TransactionVersion
+from zombieproof.model.vocabulary import NONE, TransactionState, TransactionVersion
 from zombieproof.traces.evidence import TransactionLogValue
 from zombieproof.traces.verdict.report import TransactionOutcome
 
@@ -18,6 +18,7 @@ class RecordedTransaction:
 
     `partitions` are all that any of its records list. `data_version` is the transaction version under which partitions
     joined, `version` the one under which it was decided. Offsets are those of its records in ``__transaction_state``.
+    `acknowledged_ms` is when its last record was written: every marker had been acknowledged by then.
     `is_doubtful`: records are missing before its decision, so that it may be two transactions that look like one.
     """
 
@@ -32,6 +33,7 @@ class RecordedTransaction:
     opened_ms: int | None = None
     prepared_ms: int | None = None
     completed_ms: int | None = None
+    acknowledged_ms: int | None = None
     opened_at: int | None = None
     prepared_at: int | None = None
     completed_at: int | None = None
@@ -66,8 +68,13 @@ class Transactions:
     found: list[RecordedTransaction] = field(default_factory=list)
     current: RecordedTransaction | None = None
 
-    def follow(self, offset: int, value: TransactionLogValue | None, before: TransactionLogValue | None) -> None:
-        """Take in a record (None: a tombstone); `before` is the one before it, None when that is not known."""
+    def follow(
+        self, offset: int, value: TransactionLogValue | None, before: TransactionLogValue | None, written_ms: int = NONE
+    ) -> None:
+        """Take in a record (None: a tombstone); `before` is the one before it, None when that is not known.
+
+        `written_ms` is the time of the record, -1 where the source does not show it.
+        """
         if value is None or value.state == S.EMPTY:
             self.current = None
         elif value.state == S.ONGOING:
@@ -75,7 +82,7 @@ class Transactions:
         elif value.state in PREPARED:
             self._prepared(offset, value, before)
         elif value.state in COMPLETED:
-            self._completed(offset, value, before)
+            self._completed(offset, value, before, written_ms)
 
     def _ongoing(self, offset: int, value: TransactionLogValue) -> None:
         txn = self.current
@@ -97,7 +104,9 @@ class Transactions:
         txn.version = value.client_transaction_version or 0
         txn.partitions = (txn.partitions or frozenset()) | value.partitions
 
-    def _completed(self, offset: int, value: TransactionLogValue, before: TransactionLogValue | None) -> None:
+    def _completed(
+        self, offset: int, value: TransactionLogValue, before: TransactionLogValue | None, written_ms: int
+    ) -> None:
         txn = self.current
         if txn is not None and txn.completed and before is not None and before.state == value.state:
             return
@@ -109,6 +118,7 @@ class Transactions:
             rotated = value.producer_epoch == 0 and value.client_transaction_version == TransactionVersion.TV2
             txn.marker_epoch = None if rotated else value.producer_epoch
         txn.completed_at, txn.completed_ms = offset, value.last_update_ms
+        txn.acknowledged_ms = None if written_ms == NONE else written_ms
 
     def _begin(self, producer_id: int, data_epoch: int | None) -> RecordedTransaction:
         self.current = RecordedTransaction(self.transactional_id, producer_id, data_epoch)
