@@ -209,8 +209,8 @@ TWICE = (
             ZOMBIE,
             "admit_two_connections",
             [
-                "instance A starts: no generation is stored, so it has generation 0",
-                "instance B starts: no generation is stored, so it has generation 0",
+                "instance A starts: no generation is stored, so it takes generation 0",
+                "instance B starts: no generation is stored, so it takes generation 0",
                 "instance A asks the coordinator to begin, with generation 0: TxId 1 begins",
                 "instance B asks the coordinator to begin, with generation 0: TxId 1 has begun already",
                 "instance A sends its input offsets of TxId 1 to the offsets partition: it is appended",
@@ -250,7 +250,7 @@ TWICE = (
         (
             CRASH,
             "commit_the_generation_with_the_state",
-            ["instance A leaves its generation 0 to its next transaction", "instance A crashes"],
+            ["instance A will store its generation 0 with its next transaction", "instance A crashes"],
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
