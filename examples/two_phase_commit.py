@@ -1,4 +1,4 @@
-"""Two-phase commit as a model of your own, in under 150 lines; CONTRIBUTING.md goes through its parts.
+"""Two-phase commit as your own model, in under 150 lines; CONTRIBUTING.md explains its parts.
 
     zombieproof check examples/two_phase_commit.py --bounds n=5 --without wait_for_all
 
@@ -12,22 +12,22 @@ from zombieproof import ILLEGAL, Machine, Model, Mutant, Promise, Scenario, T, a
 
 
 class S(IntEnum):
-    """What a resource manager is doing."""
+    """State of a resource manager."""
 
     WORKING, PREPARED, COMMITTED, ABORTED = range(4)
 
 
 class E(IntEnum):
-    """What may happen to one. NOTHING: its vote is heard. COMMIT and ABORT: it is told so; they are decisions, too."""
+    """Events of a resource manager. NOTHING: its vote arrives. COMMIT, ABORT: it receives the decision of that name."""
 
     NOTHING, PREPARE, REFUSE, COMMIT, ABORT = range(5)
 
 
 ROWS = (
-    T(S.WORKING, E.PREPARE, S.PREPARED, "it votes: whatever is decided, it will do"),
-    T(S.WORKING, E.REFUSE, S.ABORTED, "who has not voted may abort"),
-    T(S.WORKING, E.ABORT, S.ABORTED, "its vote was not waited for"),
-    T(S.PREPARED, E.COMMIT, S.COMMITTED, "all have voted"),
+    T(S.WORKING, E.PREPARE, S.PREPARED, "it votes, and will follow any decision"),
+    T(S.WORKING, E.REFUSE, S.ABORTED, "it may abort before it has voted"),
+    T(S.WORKING, E.ABORT, S.ABORTED, "the decision did not wait for its vote"),
+    T(S.PREPARED, E.COMMIT, S.COMMITTED, "all resource managers have voted"),
     T(S.PREPARED, E.ABORT, S.ABORTED, "the transaction manager gave up"),
 )
 MACHINE = Machine("resource_manager", S, E, S.WORKING, ROWS, terminal=frozenset({S.COMMITTED, S.ABORTED}))
@@ -35,7 +35,7 @@ MACHINE = Machine("resource_manager", S, E, S.WORKING, ROWS, terminal=frozenset(
 
 @dataclass(slots=True)
 class State:
-    """Everything. A vote that was sent and a decision stay under way, and may come late or never; n is the length."""
+    """The whole state. Votes and the decision stay in flight: they may arrive late or never. Arrays have length n."""
 
     managers: list[int] = array(int, 1)
     sent: list[int] = array(int, 1)
@@ -45,14 +45,14 @@ class State:
 
 @dataclass(slots=True)
 class Setup:
-    """Switches of the transaction manager: it commits only when it has heard all votes; it may abort."""
+    """Switches of the transaction manager: it waits for all votes before it commits; it may abort."""
 
     wait_for_all: int = 1
     gives_up: int = 1
 
 
 def step(state: State, action: int, setup: Setup, trail: Setup) -> bool:
-    """Take one action: 0 decides to commit, 1 to abort, then five for each resource manager. False: it cannot be."""
+    """Take an action: 0 decides to commit, 1 to abort, then five per resource manager. Return False if not enabled."""
     if action < 2:
         return decide(state, E.COMMIT + action, setup)
     i = (action - 2) // len(E)
@@ -70,7 +70,7 @@ def step(state: State, action: int, setup: Setup, trail: Setup) -> bool:
 
 
 def decide(state: State, decision: int, setup: Setup) -> bool:
-    """The transaction manager decides, once."""
+    """Let the transaction manager decide, once."""
     if state.decision != E.NOTHING or (decision == E.ABORT and setup.gives_up == 0):
         return False
     if decision == E.COMMIT and setup.wait_for_all == 1 and count(state.heard, 1) < len(state.heard):
@@ -80,7 +80,7 @@ def decide(state: State, decision: int, setup: Setup) -> bool:
 
 
 def count(values: list[int], wanted: int) -> int:
-    """How many of the values are what is wanted."""
+    """Count the values that equal `wanted`."""
     found = 0
     for value in values:
         found += value == wanted
@@ -98,26 +98,26 @@ def all_commit(state: State) -> bool:
 
 
 def all_end(state: State) -> bool:
-    """No resource manager holds its locks for ever."""
+    """No resource manager holds its locks forever."""
     return count(state.managers, S.COMMITTED) + count(state.managers, S.ABORTED) == len(state.managers)
 
 
 def describe(state: State, action: int, setup: Setup) -> str:
-    """Say an action in words: only interpreted, so texts are legal here."""
+    """Describe an action in words. Never compiled, so strings are legal here."""
     if action < 2:
         return f"the transaction manager decides to {('commit', 'abort')[action]}"
     i, event = divmod(action - 2, len(E))
-    what = ("has voted, and is heard", "prepares, and votes", "aborts by itself", "is told: commit", "is told: abort")
+    what = ("has its vote counted", "prepares and votes", "aborts on its own", "receives COMMIT", "receives ABORT")
     return f"resource manager {i} {what[event]}"
 
 
 def two_phase_commit(n: int) -> Model:
-    """Return the model with n resource managers: 1 to 12, so that what owes something has at most 63 tasks."""
+    """Return the model with n resource managers: 1 to 12, because liveness checking allows at most 63 tasks."""
     return Model(
         name=f"two_phase_commit_in_one_file n={n}",
         state=State,
         setup=Setup,
-        trail=Setup,  # what one step did, beside: nothing, so any record will do
+        trail=Setup,  # side results of a step: none here, so any record will do
         actions=2 + len(E) * n,
         step=step,
         describe=describe,
@@ -125,7 +125,7 @@ def two_phase_commit(n: int) -> Model:
         promises=(
             Promise("all_do_the_same", "always", all_do_the_same, "No resource manager commits while another aborts."),
             Promise("all_commit", "sometimes", all_commit, "All resource managers commit."),
-            Promise("all_end", "leads_to", all_end, "No resource manager holds its locks for ever."),
+            Promise("all_end", "leads_to", all_end, "No resource manager holds its locks forever."),
         ),
         sizes={(State, "managers"): n, (State, "sent"): n, (State, "heard"): n},
     )

@@ -24,6 +24,7 @@ SUFFIXES = (".py", ".md", ".toml", ".yaml", ".jsonl", ".gz", ".json", ".sh")
 
 OF_READERS = {
     "story.jsonl": "what a reader writes",
+    "counterexample.jsonl": "what a reader writes",
     "finding.md": "what a reader writes",
     "segments/": "a reader's folder",
     "server.log": "a reader's log",

@@ -197,8 +197,8 @@ def test_every_capacity_is_hit_above() -> None:
 
 
 TWICE = (
-    "the reader of partition 0 finds the control record that TxId 1 is committed at offset 2, and delivers "
-    "offset 0, a message of TxId 1"
+    "the reader of partition 0 reads the COMMITTED control record of TxId 1 at offset 2, and delivers offset 0, a "
+    "message of TxId 1"
 )
 
 
@@ -209,8 +209,8 @@ TWICE = (
             ZOMBIE,
             "admit_two_connections",
             [
-                "instance A starts: no generation is stored, so it has generation 0",
-                "instance B starts: no generation is stored, so it has generation 0",
+                "instance A starts: no generation is stored, so it takes generation 0",
+                "instance B starts: no generation is stored, so it takes generation 0",
                 "instance A asks the coordinator to begin, with generation 0: TxId 1 begins",
                 "instance B asks the coordinator to begin, with generation 0: TxId 1 has begun already",
                 "instance A sends its input offsets of TxId 1 to the offsets partition: it is appended",
@@ -220,7 +220,7 @@ TWICE = (
                 "instance A sends block 1 of TxId 2 to partition 0: it is appended",
                 (
                     "instance A asks the coordinator to commit TxId 2: it will be committed, although block 1 is "
-                    "committed already"
+                    "already committed"
                 ),
             ],
         ),
@@ -228,9 +228,9 @@ TWICE = (
             LOST,
             "send_again_what_is_in_doubt",
             [
-                "the leader of partition 0 is told that TxId 1 has begun",
-                "instance A sends block 0 of TxId 1 to partition 0: it is appended, and the answer is lost",
-                "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is there already",
+                "the leader of partition 0 learns that TxId 1 has begun",
+                "instance A sends block 0 of TxId 1 to partition 0: it is appended, and the response is lost",
+                "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is already there",
             ],
         ),
         (
@@ -238,7 +238,7 @@ TWICE = (
             "deliver_at_a_second_control_record",
             [
                 "the reader of partition 0 reads a message of TxId 1 at offset 0, and holds it back",
-                "the leader of partition 0 appends the control record that TxId 1 is committed",
+                "the leader of partition 0 appends the COMMITTED control record of TxId 1",
                 TWICE,
             ],
         ),
@@ -250,7 +250,7 @@ TWICE = (
         (
             CRASH,
             "commit_the_generation_with_the_state",
-            ["instance A leaves its generation 0 to its next transaction", "instance A crashes"],
+            ["instance A will store its generation 0 with its next transaction", "instance A crashes"],
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

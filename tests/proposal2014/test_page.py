@@ -92,18 +92,18 @@ def test_an_exploration_tells_what_breaks_shortest_first_and_what_holds() -> Non
     assert len(outcome.broken[0].steps) == 14
     assert len(outcome.held) + len(outcome.broken) == len(CLEANED.kept)
     text = stories_page([outcome])
-    assert f"{len(outcome.held)} promises hold in {outcome.distinct:,} states." in text
+    assert f"{len(outcome.held)} properties hold in {outcome.distinct:,} states." in text
     assert outcome.broken[0].steps[-1] in text
 
 
 def test_what_nobody_knows_is_not_told_as_held() -> None:
     unknown = Outcome(OTHERWISE[0], held=("a",), distinct=7, undecided="a capacity was exceeded")
-    assert "Of the rest nobody knows: a capacity was exceeded." in stories_page([unknown])
+    assert "The other properties are undecided: a capacity was exceeded." in stories_page([unknown])
 
 
 def test_a_story_says_where_it_repeats() -> None:
-    assert "Then, for ever:\n 2. b" in story(["a", "b"], 1)
-    assert "Then nobody has to act any more." in story(["a", "b"], 2)
+    assert "Then, forever:\n 2. b" in story(["a", "b"], 1)
+    assert "Then no one has to act any more." in story(["a", "b"], 2)
 
 
 def test_a_way_to_what_does_not_happen_is_refused() -> None:

@@ -630,11 +630,11 @@ WHY = {
         "begin_at_latest_whatever_the_position": "driver A starts without a checkpoint at p0@2 and p1@2",
     },
     "proposal_copy": {
-        "abort_without_control_records": "instance A does not want TxId 1 any more",
+        "abort_without_control_records": "instance A decides to abort TxId 1",
         "deliver_before_the_control_record": "the reader of partition 0 delivers offset 0, a message of TxId 1",
         "begin_while_the_last_is_carried_out": (
-            "the reader of partition 0 finds the control record that TxId 1 is committed at offset 3, and "
-            "delivers offset 0, a message of TxId 1"
+            "the reader of partition 0 reads the COMMITTED control record of TxId 1 at offset 3, and delivers offset "
+            "0, a message of TxId 1"
         ),
         "final_record_before_acknowledgements": (
             "instance A asks the coordinator to commit TxId 1: it will be committed"
@@ -643,24 +643,24 @@ WHY = {
     "proposal_lost_answers": {
         "refuse_an_end_that_comes_again": "instance A asks the coordinator to commit TxId 1: the TxId is unknown",
         "send_again_what_is_in_doubt": (
-            "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is there already"
+            "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is already there"
         ),
         "commit_before_payload_is_there": "instance A asks the coordinator to commit TxId 1: it will be committed",
         "take_a_lost_answer_for_an_abort": (
-            "instance A asks the coordinator to commit TxId 1: it will be committed, and the answer is lost"
+            "instance A asks the coordinator to commit TxId 1: it will be committed, and the response is lost"
         ),
         "forget_what_is_finished": "instance A asks the coordinator to commit TxId 1: the TxId is unknown",
         "deliver_at_a_second_control_record": (
-            "the reader of partition 0 finds the control record that TxId 1 is committed at offset 2, and "
-            "delivers offset 0, a message of TxId 1"
+            "the reader of partition 0 reads the COMMITTED control record of TxId 1 at offset 2, and delivers offset "
+            "0, a message of TxId 1"
         ),
         "keep_pending_transactions_only": (
-            "late, instance A sends its input offsets of TxId 1 to the offsets partition: it is appended, although its "
-            "control record is there already"
+            "a delayed request arrives: instance A sends its input offsets of TxId 1 to the offsets partition: it is "
+            "appended, although its control record is already there"
         ),
         "learn_of_a_transaction_from_its_payload": (
-            "late, instance A sends block 1 of TxId 2 to partition 0: it is appended, although its control record is "
-            "there already"
+            "a delayed request arrives: instance A sends block 1 of TxId 2 to partition 0: it is appended, although "
+            "its control record is already there"
         ),
     },
     "proposal_crash_and_restart": {
@@ -668,7 +668,7 @@ WHY = {
             "instance A asks the coordinator to begin, with generation 0: TxId 1 has begun already"
         ),
         "commit_the_generation_with_the_state": (
-            "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is there already"
+            "instance A sends block 0 of TxId 1 to partition 0: it is appended, although it is already there"
         ),
     },
     "proposal_coordinator_failover": {
@@ -677,9 +677,9 @@ WHY = {
         "final_record_before_acknowledgements": (
             "the reader of partition 0 reads a message of TxId 1 at offset 0, and holds it back"
         ),
-        "decide_in_memory": "the leader of partition 0 appends the control record that TxId 1 is aborted",
+        "decide_in_memory": "the leader of partition 0 appends the ABORTED control record of TxId 1",
         "begin_anew_without_time_outs": (
-            "instance A asks the coordinator to begin, with generation 0: the last transaction is not finished yet"
+            "instance A asks the coordinator to begin, with generation 0: the previous transaction is not finished yet"
         ),
     },
     "proposal_failover_from_the_watermark": {
@@ -687,15 +687,14 @@ WHY = {
     },
     "proposal_two_groups": {
         "one_last_commit_for_all_groups": (
-            "instance A asks the coordinator to commit TxId 3: it will be committed, although block 0 is "
-            "committed already"
+            "instance A asks the coordinator to commit TxId 3: it will be committed, although block 0 is already "
+            "committed"
         ),
-        "go_back_in_the_input": (
-            "the leader of the offsets partition appends the control record that TxId 2 is committed"
-        ),
+        "go_back_in_the_input": ("the leader of the offsets partition appends the COMMITTED control record of TxId 2"),
     },
     "proposal_abandoned_transaction": {
-        "keep_time_outs_in_memory": "late, instance A asks the coordinator to begin, with generation 0: TxId 2 begins",
+        "keep_time_outs_in_memory": "a delayed request arrives: instance A asks the coordinator to begin, with "
+        "generation 0: TxId 2 begins",
     },
     "proposal_zombie": {
         "two_first_starts": (
@@ -707,35 +706,33 @@ WHY = {
             "both are closed"
         ),
         "nobody_remembers_a_connection": (
-            "instance B sends block 0 of TxId 1 to partition 0: it is appended, although it is there already"
+            "instance B sends block 0 of TxId 1 to partition 0: it is appended, although it is already there"
         ),
         "start_again_at_the_same_time": (
             "instance A asks the coordinator to begin, with generation 1: another process has the same "
             "generation, and both are closed"
         ),
         "fetch_offsets_before_begin": (
-            "instance B asks the coordinator to commit TxId 2: it will be committed, although block 0 is "
-            "committed already"
+            "instance B asks the coordinator to commit TxId 2: it will be committed, although block 0 is already "
+            "committed"
         ),
-        "go_back_in_the_input": (
-            "the leader of the offsets partition appends the control record that TxId 3 is committed"
-        ),
+        "go_back_in_the_input": ("the leader of the offsets partition appends the COMMITTED control record of TxId 3"),
         "admit_two_connections": (
-            "instance A asks the coordinator to commit TxId 2: it will be committed, although block 1 is "
-            "committed already"
+            "instance A asks the coordinator to commit TxId 2: it will be committed, although block 1 is already "
+            "committed"
         ),
         "forget_generations": "instance A sends block 1 of TxId 2 to partition 0: it is appended",
         "fence_nobody": "instance A sends block 1 of TxId 2 to partition 0: it is appended",
         "fence_at_the_coordinator_only": "instance A sends block 0 of TxId 1 to partition 0: it is appended",
         "tell_offsets_while_they_are_pending": (
-            "instance A asks the coordinator to commit TxId 2: it will be committed, although block 0 is "
-            "committed already"
+            "instance A asks the coordinator to commit TxId 2: it will be committed, although block 0 is already "
+            "committed"
         ),
     },
     "proposal_leader_failover": {
         "know_of_no_transaction": (
-            "late, instance A sends its input offsets of TxId 1 to the offsets partition: it is appended, although its "
-            "control record is there already"
+            "a delayed request arrives: instance A sends its input offsets of TxId 1 to the offsets partition: it is "
+            "appended, although its control record is already there"
         ),
     },
     "proposal_zombie_at_a_new_leader": {
@@ -753,18 +750,16 @@ WHY = {
     },
     "proposal_reader_restart": {
         "store_two_numbers_within_a_delivery": (
-            "the reader of partition 0 finds the control record that TxId 1 is committed at offset 2, and "
-            "delivers offset 0, a message of TxId 1"
+            "the reader of partition 0 reads the COMMITTED control record of TxId 1 at offset 2, and delivers offset "
+            "0, a message of TxId 1"
         ),
-        "restart_where_it_was": (
-            "the reader of partition 0 reads the control record that TxId 1 is committed at offset 2"
-        ),
+        "restart_where_it_was": ("the reader of partition 0 reads the COMMITTED control record of TxId 1 at offset 2"),
     },
     "proposal_cleaned": {
-        "a_reader_behind_the_cleaner": "the reader of partition 0 passes over offset 1, which was cleaned away",
+        "a_reader_behind_the_cleaner": "the reader of partition 0 skips offset 1, which was cleaned away",
         "clean_control_records_away": (
-            "instance A asks the coordinator to commit TxId 2: it will be committed, although block 0 is "
-            "committed already"
+            "instance A asks the coordinator to commit TxId 2: it will be committed, although block 0 is already "
+            "committed"
         ),
     },
     "proposal_cleaned_interleaved": {

@@ -40,7 +40,7 @@ from zombieproof.statemachines.proposal2014.leader import committed_position, en
 
 
 def only_what_is_committed_is_delivered(state: State, setup: Setup) -> bool:
-    """An application is given no message of a transaction that is not committed."""
+    """An application never gets a message of a transaction that is not committed."""
     for p in range(DATA):
         output = state.outputs[p]
         for k in range(output.count):
@@ -51,7 +51,7 @@ def only_what_is_committed_is_delivered(state: State, setup: Setup) -> bool:
 
 
 def a_transaction_is_delivered_in_one_piece(state: State, setup: Setup) -> bool:
-    """No message of anybody else is delivered between two messages of one transaction."""
+    """No other message is delivered between two messages of one transaction."""
     for p in range(DATA):
         output = state.outputs[p]
         left = 0
@@ -99,7 +99,7 @@ def transactions_of_a_producer_are_delivered_in_their_order(state: State, setup:
 
 
 def nothing_is_delivered_twice(state: State, setup: Setup) -> bool:
-    """An application that goes on from its checkpoint is given each message at most once."""
+    """An application that restarts from its checkpoint gets each message at most once."""
     for p in range(DATA):
         output = state.outputs[p]
         seen = 0
@@ -112,7 +112,7 @@ def nothing_is_delivered_twice(state: State, setup: Setup) -> bool:
 
 
 def nothing_is_passed_over(state: State, setup: Setup) -> bool:
-    """What is committed, and lies behind its reader with its control record, is delivered."""
+    """Every committed message is delivered once the reader has passed its control record."""
     for p in range(setup.readers):
         if not _is_delivered_up_to(state, p, int(state.readers[p].position)):
             return False
@@ -186,7 +186,7 @@ def a_committed_transaction_is_whole(state: State, setup: Setup) -> bool:
 
 
 def the_high_watermark_is_not_past_what_is_unfinished(state: State, setup: Setup) -> bool:
-    """The high watermark of the journal, and its checkpoint, are at or before each BEGIN without all its ends."""
+    """The journal's high watermark and its checkpoint never pass the BEGIN of an unfinished transaction."""
     if state.journal.checkpoint > state.coordinator.high_watermark:
         return False
     for t in range(state.journal.count):
@@ -208,12 +208,12 @@ def each_block_is_committed_once(state: State, setup: Setup) -> bool:
 
 
 def no_older_generation_appends_behind_a_newer_one(state: State, setup: Setup) -> bool:
-    """A partition has no message of an older generation behind one of a newer generation of the same producer."""
+    """No partition has a message of an older generation after one of a newer generation of the same producer."""
     return not state.is_outrun
 
 
 def what_a_producer_hears_is_so(state: State, setup: Setup) -> bool:
-    """Who heard that its transaction is committed has it in the journal; who heard that it is not never has."""
+    """A transaction whose producer got COMMITTED is committed in the journal; one that got ABORTED never is."""
     for t in range(TRANSACTIONS):
         if state.told[t] != 0:
             committed = is_decided(state.journal, t)
@@ -242,7 +242,7 @@ def the_group_goes_on_behind_what_is_committed(state: State, setup: Setup) -> bo
 
 
 def cleaning_keeps_the_newest_message(state: State, setup: Setup) -> bool:
-    """The last message of a key, plain or committed, is never cleaned away."""
+    """The cleaner never removes the last plain or committed message of a key."""
     for p in range(PARTITIONS):
         log = state.logs[p]
         for offset in range(log.end - 1, -1, -1):
@@ -254,7 +254,7 @@ def cleaning_keeps_the_newest_message(state: State, setup: Setup) -> bool:
 
 
 def cleaning_keeps_what_is_delivered_last(state: State, setup: Setup) -> bool:
-    """Of the plain and committed messages of a key, that which readers are given last is not cleaned away."""
+    """The cleaner never removes the plain or committed message of a key that readers deliver last."""
     for p in range(DATA):
         log = state.logs[p]
         last = NONE
@@ -281,12 +281,12 @@ def _control_of(log: Log, offset: int) -> int:
 
 
 def no_machine_leaves_its_table(state: State, setup: Setup) -> bool:
-    """No machine makes a move that its table does not have."""
+    """No state machine makes a transition that its table does not have."""
     return not state.is_stuck
 
 
 def nothing_is_left_unfinished(state: State, setup: Setup) -> bool:
-    """No transaction is open, or ended in some of its partitions only, and no message waits for a control record."""
+    """No transaction is open or ended in only some of its partitions, and no message waits for a control record."""
     for t in range(state.journal.count):
         if is_unfinished(state, t):
             return False
@@ -297,7 +297,7 @@ def nothing_is_left_unfinished(state: State, setup: Setup) -> bool:
 
 
 def readers_are_caught_up(state: State, setup: Setup) -> bool:
-    """Every reader is at the end, holds nothing back, and has delivered what is committed."""
+    """Every reader is at the end, holds nothing back, and has delivered all committed messages."""
     for p in range(setup.readers):
         reader = state.readers[p]
         end = int(state.logs[p].end)
@@ -324,7 +324,7 @@ def all_input_is_copied(state: State, setup: Setup) -> bool:
 
 
 def somebody_is_left(state: State, setup: Setup) -> bool:
-    """Of two instances that were not stopped, one is not closed."""
+    """Of two instances that were not stopped, at least one is not closed."""
     return not everybody_is_closed(state, setup)
 
 

@@ -100,24 +100,24 @@ _STOPS = "cleaning_stops_at_watermark"
 _GENERATIONS = "no_older_generation_appends_behind_a_newer_one"
 
 _BOTH = (
-    "as documented; the text's own answer to two first starts: both find no generation, and both are closed; Kafka's "
-    "coordinator hands out epochs, so that one of two goes on (KIP-98)"
+    "as documented; the text itself says so: two first starts find no generation, and both are closed; Kafka's "
+    "coordinator assigns epochs, so that one of the two continues (KIP-98)"
 )
 _AGAIN = (
-    "as documented; who starts both again finds one stored generation for both, and takes the same next one: they "
-    "close each other as often as they start at the same time, here twice"
+    "as documented; after a restart both find the same stored generation and take the same next one: they close each "
+    "other each time that they start together, here twice"
 )
 _CONNECTIONS = (
-    "as documented; whom a coordinator and a leader have admitted is in no log: where both are new, the second of two "
-    "processes with one generation is taken for the first, and joins its transaction"
+    "as documented; no log records which process a coordinator or leader has admitted: if both are new, the second of "
+    "two processes with one generation is mistaken for the first, and joins its transaction"
 )
 _BEHIND = (
-    "as documented, and more; a reader that has read a message of a transaction, and comes to its control "
-    "record when both are cleaned away, holds the message for ever, and restarts before it for ever"
+    "as documented, and more; a reader that has read a message of a transaction, and reaches its control record after "
+    "both were cleaned away, holds the message forever, and always restarts before it"
 )
 _BY_OFFSET = (
-    "by design; the cleaner goes by offsets and readers by commits: of two transactions that overlap, the one that is "
-    "delivered last may be cleaned away for the other; in Kafka both go by offsets"
+    "by design; the cleaner works by offsets, readers by commits: of two transactions that overlap, the cleaner may "
+    "remove the one that is delivered last; in Kafka both work by offsets"
 )
 
 
@@ -128,8 +128,8 @@ def _off(name: str, breaks: str, steps: int, *readings: str) -> Mutant:
 
 COPY = _scenario(
     "proposal_copy",
-    "One producer copies two blocks of input to two partitions, each in a transaction with its input offsets; its "
-    "application may abort one. Readers of both partitions buffer until a control record comes.",
+    "One producer copies two blocks of input to two partitions, each block in a transaction with its input offsets. "
+    "The application may abort one. Readers of both partitions buffer until the control record.",
     (_COPIED, "a_transaction_is_aborted", "a_block_is_copied_anew"),
     blocks=2,
     partitions=2,
@@ -146,8 +146,8 @@ COPY = _scenario(
 
 LOST = _scenario(
     "proposal_lost_answers",
-    "One producer copies two blocks; an answer or an acknowledgement is lost, and a request comes late, when its "
-    "sender has given it up. Payload in doubt is aborted and sent anew under another TxId; the others are sent again.",
+    "A response or an acknowledgement is lost, and a request arrives after its sender has given up. One producer "
+    "copies two blocks. Payload in doubt is aborted and sent again under another TxId; other requests are repeated.",
     (_COPIED, "a_transaction_is_aborted", "a_block_is_copied_anew", "a_control_record_is_doubled"),
     leads_to=_TO_AN_END,
     blocks=2,
@@ -168,8 +168,8 @@ LOST = _scenario(
 
 CRASH = _scenario(
     "proposal_crash_and_restart",
-    "A producer crashes anywhere and starts again, with its next generation; its transaction may be open for too long. "
-    "What it had begun is aborted, and its block is copied once.",
+    "A producer crashes at any point and restarts with its next generation; its transaction may time out. Its open "
+    "transaction is aborted, and its block is copied once.",
     (_COPIED, "a_transaction_is_aborted", "a_block_is_copied_anew", "a_control_record_has_no_message"),
     leads_to=_TO_AN_END,
     blocks=2,
@@ -185,8 +185,8 @@ CRASH = _scenario(
 
 FAILOVER = _scenario(
     "proposal_coordinator_failover",
-    "The coordinator fails over once; its high watermark was stored some time before. An answer is lost. What was "
-    "prepared is carried out by the new coordinator, and what had only begun goes on there.",
+    "The coordinator fails over once; its high watermark was stored earlier. A response is lost. The new coordinator "
+    "completes prepared transactions, and transactions that had only begun continue there.",
     (_COPIED, "a_control_record_is_doubled", "a_new_coordinator_carries_on"),
     leads_to=_TO_AN_END,
     blocks=2,
@@ -205,9 +205,9 @@ FAILOVER = _scenario(
 
 WATERMARK = _scenario(
     "proposal_failover_from_the_watermark",
-    "The coordinator fails over, and the new one reads the journal from the stored high watermark, as the text has it; "
-    "what is finished before that it does not know. A producer crashes, and may start again. No answer is lost, so "
-    "that nobody asks for what is unknown.",
+    "The coordinator fails over, and the new one reads the journal from the stored high watermark, as the text says; "
+    "it does not know transactions finished before that. A producer crashes, and may restart. No response is lost, so "
+    "no request names an unknown TxId.",
     (_COPIED, "a_new_coordinator_carries_on", "a_transaction_is_aborted"),
     distinct=84_590,
     leads_to=_TO_AN_END,
@@ -222,8 +222,8 @@ WATERMARK = _scenario(
 
 TWO_GROUPS = _scenario(
     "proposal_two_groups",
-    "Two producers copy the input of two consumer groups, whose offsets are in one partition. Each group goes on "
-    "behind what was committed of its own.",
+    "Two producers copy the input of two consumer groups, whose offsets are in one partition. Each group continues "
+    "after its own committed offset.",
     (_COPIED, "the_offsets_of_the_group_are_not_told"),
     distinct=633_108,
     blocks=2,
@@ -239,8 +239,8 @@ TWO_GROUPS = _scenario(
 
 ABANDONED = _scenario(
     "proposal_abandoned_transaction",
-    "A request comes late, the coordinator fails over, a transaction is open for too long: what nobody is in any more "
-    "is ended by its time-out, also at a coordinator that did not begin it.",
+    "An abandoned transaction is ended by its timeout, even at a coordinator that did not begin it. A request arrives "
+    "late, the coordinator fails over, and a transaction times out.",
     (_COPIED, "a_transaction_is_aborted", "a_begun_transaction_lingers"),
     blocks=1,
     failovers=1,
@@ -252,8 +252,8 @@ ABANDONED = _scenario(
 
 ZOMBIE = _scenario(
     "proposal_zombie",
-    "A second process starts with the identity of the first. If it finds the generation of the first one it fences it; "
-    "if both find none, the coordinator closes both, and nobody is left.",
+    "A second process starts with the producerId of the first. If it finds the generation of the first, it fences it; "
+    "if both find none, the coordinator closes both, and none is left.",
     (_COPIED, "an_instance_is_closed", "two_instances_have_one_generation", "the_offsets_of_the_group_are_not_told"),
     at_rest=AT_REST,
     blocks=2,
@@ -288,8 +288,8 @@ ZOMBIE = _scenario(
 
 LEADER = _scenario(
     "proposal_leader_failover",
-    "A partition has a new leader, which reads its log and is told again what has begun. A request comes late, and a "
-    "transaction is open for too long.",
+    "A partition has a new leader, which reads its log and gets the open transactions announced again. A request "
+    "arrives late, and a transaction times out.",
     (_COPIED, "a_transaction_is_aborted"),
     leads_to=_TO_AN_END,
     blocks=1,
@@ -302,8 +302,8 @@ LEADER = _scenario(
 
 ZOMBIE_AT_A_NEW_LEADER = _scenario(
     "proposal_zombie_at_a_new_leader",
-    "A zombie's payload comes late at a leader that is new: nothing in the log says of which generation a record is; "
-    "it knows what the coordinator tells it.",
+    "A zombie's delayed payload arrives at a new leader. Records in the log have no generation, so the leader knows "
+    "only what the coordinator announces.",
     ("an_instance_is_closed", "a_transaction_is_aborted"),
     at_rest=(_UNFINISHED,),
     blocks=1,
@@ -317,8 +317,8 @@ ZOMBIE_AT_A_NEW_LEADER = _scenario(
 
 INTERLEAVED = _scenario(
     "proposal_interleaved",
-    "Two producers, and one without transactions, write to one partition. A reader is given plain messages where they "
-    "are, and each transaction as a whole where its control record is.",
+    "Two producers, and one without transactions, write to one partition. A reader gets plain messages at their "
+    "offsets, and each transaction as a whole at its control record.",
     (
         _COPIED,
         "a_later_commit_is_delivered_first",
@@ -340,8 +340,8 @@ INTERLEAVED = _scenario(
 
 UNCOMMITTED = _scenario(
     "proposal_read_uncommitted",
-    "Two producers write to one partition, and one may abort. A reader that takes everything is given each message "
-    "where it is, and no control record.",
+    "Two producers write to one partition, and one may abort. A read_uncommitted reader gets each message at its "
+    "offset, and no control records.",
     (_COPIED, "a_message_is_delivered_before_its_end", "a_transaction_is_aborted"),
     distinct=36_342,
     without=(
@@ -359,8 +359,8 @@ UNCOMMITTED = _scenario(
 
 RESTART = _scenario(
     "proposal_reader_restart",
-    "The same, and the reader stores a checkpoint anywhere, crashes, and goes on from it: with three numbers each "
-    "message is delivered once.",
+    "A reader stores a checkpoint at any point, crashes, and restarts from it: with three numbers, each message is "
+    "delivered once. Producers are those of proposal_interleaved.",
     (_COPIED, "a_reader_restarts_within_a_delivery"),
     grouped=0,
     instances=2,
@@ -378,8 +378,8 @@ RESTART = _scenario(
 
 CLEANED = _scenario(
     "proposal_cleaned",
-    "All messages have one key. The cleaner goes over a partition once, between two transactions or behind them: the "
-    "last message of the key stays, and the offsets of the group do not go back.",
+    "The log cleaner cleans a partition once, between two transactions or after them. All messages have one key: the "
+    "last one stays, and the offsets of the group do not go back.",
     (_COPIED, "a_message_is_cleaned_away"),
     at_rest=(_UNFINISHED, _DONE),
     blocks=2,
@@ -394,8 +394,8 @@ CLEANED = _scenario(
 
 CLEANED_INTERLEAVED = _scenario(
     "proposal_cleaned_interleaved",
-    "Two producers write messages of one key to one partition, one aborts, and the cleaner goes over it. It keeps the "
-    "message that is last in the log, and readers are given another one last.",
+    "Two producers write messages of one key to one partition, one aborts, and the log cleaner runs. It keeps the "
+    "last message in the log, but readers deliver another one last.",
     (_COPIED, "a_message_is_cleaned_away", "a_transaction_is_aborted"),
     grouped=0,
     instances=2,

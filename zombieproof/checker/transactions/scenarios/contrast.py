@@ -75,8 +75,8 @@ CONTRAST: Final = (
         SOMEBODY,
         "holds",
         328,
-        "The coordinator hands out producer id and epoch: of two instances that start at once one is fenced at most, "
-        "and the other one gets its transaction to its end.",
+        "The coordinator assigns producer id and epoch: of two instances that start at once, at most one is fenced, "
+        "and the other one completes its transaction.",
     ),
     KafkaSide(
         "identity",
@@ -84,7 +84,7 @@ CONTRAST: Final = (
         "no_two_live_producers_share_an_identity",
         "holds",
         328,
-        "Each InitProducerId raises the epoch, so no two instances ever have the same one.",
+        "Each InitProducerId bumps the epoch, so no two instances ever have the same one.",
     ),
     KafkaSide(
         "identity",
@@ -92,7 +92,7 @@ CONTRAST: Final = (
         "no_two_live_producers_share_an_identity",
         "broken",
         12,
-        "Without that rule both would have the same, as two processes of 2014 that both find generation 0.",
+        "Without that rule both would have the same one, like two processes of 2014 that both take generation 0.",
         steps=4,
         without=("init_raises_epoch",),
     ),
@@ -102,7 +102,7 @@ CONTRAST: Final = (
         "a_zombie_is_fenced",
         "reached",
         328,
-        "The instance that initialised first is fenced as soon as it goes on behind the other one.",
+        "The instance that initialised first is fenced at its first request after the other has initialised.",
         steps=10,
     ),
     KafkaSide(
@@ -111,7 +111,7 @@ CONTRAST: Final = (
         SOMEBODY,
         "broken",
         2_279,
-        "Only a late copy of an InitProducerId fences the second instance, too, and then neither works.",
+        "Only a delayed duplicate of an InitProducerId fences the second instance too, and then neither works.",
         steps=17,
         bounds={"doubled": 1},
     ),
@@ -121,8 +121,8 @@ CONTRAST: Final = (
         "only_what_was_asked_to_commit_is_committed",
         "broken",
         57,
-        "No record names its transaction. By the original rules all transactions of a producer have one producer id "
-        "and epoch, and a late record of one that was aborted is committed with the next.",
+        "Records do not name their transaction. Under the original rules, all transactions of a producer have one "
+        "producer id and epoch, and a delayed record of an aborted one is committed with the next.",
         steps=15,
         rules="kip98",
         bounds=_LATE,
@@ -133,8 +133,8 @@ CONTRAST: Final = (
         "only_what_was_asked_to_commit_is_committed",
         "holds",
         128,
-        "Since KIP-890 each transaction has an epoch of its own: producer id and epoch together do what the TxId of "
-        "2014 did, and the late record is refused.",
+        "Since KIP-890 each transaction has its own epoch: producer id and epoch together do what the TxId of 2014 "
+        "did, and the delayed record is refused.",
         bounds=_LATE,
     ),
     KafkaSide(
@@ -143,7 +143,7 @@ CONTRAST: Final = (
         "a_producer_id_has_two_transactions_open",
         "not reached",
         43,
-        "A producer never has two transactions open, not even while the markers of the first are on their way: the "
+        "A producer never has two transactions open, not even while the markers of the first are in flight: the "
         "coordinator refuses the second until the first is complete.",
     ),
     KafkaSide(
@@ -152,8 +152,8 @@ CONTRAST: Final = (
         "a_producer_id_has_two_transactions_open",
         "reached",
         106,
-        "If a transaction counted as complete before its markers are written, the next one would be open beside it, "
-        "and one marker would end both.",
+        "If a transaction counted as complete before its markers are written, the next one would be open at the same "
+        "time, and one marker would end both.",
         steps=16,
         without=("markers_before_completion",),
     ),
@@ -163,8 +163,8 @@ CONTRAST: Final = (
         "a_producer_id_has_two_transactions_open",
         "not reached",
         328,
-        "Nor do two instances with one transactional id: what the older one has open is ended before the newer one "
-        "begins.",
+        "Nor do two instances with one transactional id: the older one's open transaction is ended before the newer "
+        "one begins.",
     ),
     KafkaSide(
         "partitions",
@@ -172,7 +172,7 @@ CONTRAST: Final = (
         "a_marker_ends_nothing",
         "not reached",
         29,
-        "A partition joins a transaction when it is written to, and only those that joined get a marker.",
+        "A partition joins a transaction when the producer writes to it, and only those that joined get a marker.",
     ),
     KafkaSide(
         "partitions",
@@ -180,7 +180,8 @@ CONTRAST: Final = (
         "a_marker_ends_nothing",
         "reached",
         185,
-        "One that has joined for a record which is then given up gets a marker all the same, and it ends nothing.",
+        "If the producer gives up on a record after its partition has joined, the partition still gets a marker, "
+        "which ends nothing.",
         steps=9,
         bounds={"late": 1},
     ),
@@ -190,8 +191,8 @@ CONTRAST: Final = (
         "a_finished_commit_is_asked_for_at_a_new_coordinator",
         "reached",
         137,
-        "The answer to a commit is lost, the transaction is complete, and the producer asks again, at a coordinator "
-        "that knows of it what the log says.",
+        "The response to a commit is lost, the transaction completes, and the producer retries at a new coordinator, "
+        "which knows the transaction from the log.",
         steps=11,
         bounds=_TAKEN_OVER,
     ),
@@ -201,8 +202,8 @@ CONTRAST: Final = (
         SOMEBODY,
         "holds",
         137,
-        "The log has the last state of each id, finished or not: in the end the producer is told how its transaction "
-        "ended.",
+        "The log has the last state of each id, finished or not: in the end the producer learns the outcome of its "
+        "transaction.",
         bounds=_TAKEN_OVER,
     ),
     KafkaSide(
@@ -211,7 +212,7 @@ CONTRAST: Final = (
         "an_unrivalled_producer_is_never_fenced",
         "holds",
         137,
-        "No request that is sent again is answered with an error that ends the producer.",
+        "No repeated request is answered with a fatal error.",
         bounds=_TAKEN_OVER,
     ),
     KafkaSide(
@@ -220,8 +221,8 @@ CONTRAST: Final = (
         "what_commits_last_is_read_first",
         "reached",
         948,
-        "A consumer reads in the order of offsets: the record of a transaction that commits last comes first if it "
-        "lies first in the log.",
+        "A consumer reads in the order of offsets: a record that comes first in the log is read first, even if its "
+        "transaction commits last.",
         steps=19,
     ),
     KafkaSide(
@@ -230,8 +231,8 @@ CONTRAST: Final = (
         "a_reader_waits_before_what_is_committed",
         "reached",
         948,
-        "A consumer buffers nothing: it waits at the last stable offset, and what is committed behind that waits with "
-        "it.",
+        "A consumer buffers nothing: it waits at the last stable offset, and committed records after that wait as "
+        "well.",
         steps=15,
     ),
     KafkaSide(
@@ -240,8 +241,8 @@ CONTRAST: Final = (
         "a_reader_gets_committed_records_only",
         "holds",
         948,
-        "What the broker tells with each fetch is enough for a consumer without a buffer to deliver what is committed, "
-        "and nothing else.",
+        "The information in each fetch response is enough for a consumer without a buffer to deliver committed "
+        "records only.",
     ),
     KafkaSide(
         "consumer",
@@ -269,8 +270,8 @@ CONTRAST: Final = (
         "a_transaction_aborts",
         "not reached",
         30,
-        "A batch whose answer was lost is sent again and recognised by its sequence: the same transaction goes on, and "
-        "none is ever aborted for it.",
+        "A batch whose response was lost is sent again and recognised by its sequence: the transaction continues, and "
+        "is never aborted for that reason.",
     ),
     KafkaSide(
         "duplicates",
@@ -278,7 +279,7 @@ CONTRAST: Final = (
         "every_batch_is_written_once",
         "holds",
         30,
-        "And each batch is in the log once.",
+        "Each batch is in the log once.",
     ),
     KafkaSide(
         "duplicates",
@@ -286,8 +287,8 @@ CONTRAST: Final = (
         "a_transaction_aborts",
         "reached",
         34,
-        "A leader that recognised no duplicate would refuse it, and what is left is what the proposal of 2014 does: to "
-        "abort, and to do all again.",
+        "A leader that did not recognise duplicates would refuse it, and the producer would have to abort and redo "
+        "everything, as in the proposal of 2014.",
         steps=9,
         without=("duplicate_check",),
     ),
@@ -297,7 +298,7 @@ CONTRAST: Final = (
         "every_batch_is_written_once",
         "broken",
         18,
-        "One that asked for no sequences either would write the batch twice.",
+        "A leader that did not check sequences either would write the batch twice.",
         steps=7,
         without=("duplicate_check", "sequence_check"),
     ),
@@ -307,8 +308,8 @@ CONTRAST: Final = (
         "every_open_transaction_is_known_to_its_coordinator",
         "broken",
         23,
-        "By the original rules a leader takes a record that comes behind the abort marker, and opens a transaction "
-        "that no coordinator knows.",
+        "Under the original rules, a leader accepts a record after the abort marker, which opens a transaction that "
+        "no coordinator knows.",
         steps=9,
         rules="kip98",
         bounds=_LATE,
@@ -319,7 +320,7 @@ CONTRAST: Final = (
         "what_is_open_can_time_out",
         "broken",
         59,
-        "That transaction hangs: where nothing more can happen it is open still, and no time-out ends it.",
+        "That transaction hangs: it is still open in a quiescent state, and no timeout ends it.",
         steps=15,
         rules="kip98",
         bounds=_LATE,
@@ -330,7 +331,7 @@ CONTRAST: Final = (
         "every_open_transaction_is_known_to_its_coordinator",
         "holds",
         128,
-        "By the newest rules, KIP-890 among them, the leader refuses it.",
+        "Under the newest rules, including KIP-890, the leader refuses it.",
         bounds=_LATE,
     ),
     KafkaSide(
@@ -339,8 +340,8 @@ CONTRAST: Final = (
         "each_input_has_one_committed_output",
         "broken",
         5_761,
-        "A member that asks for no stable offsets is told what was committed before, although a transaction with a "
-        "later position is pending, and the same input has two outputs.",
+        "A member that does not require stable offsets gets the previously committed offset, although a transaction "
+        "with a later one is pending, and the same input has two outputs.",
         steps=29,
         without=("kip447_stable",),
         bounds=_REBALANCED,
@@ -351,7 +352,7 @@ CONTRAST: Final = (
         "each_input_has_one_committed_output",
         "holds",
         5_205,
-        "One that asks for stable offsets is told UNSTABLE_OFFSET_COMMIT, and waits for the end of that transaction.",
+        "A member that requires stable offsets gets UNSTABLE_OFFSET_COMMIT, and waits for the end of that transaction.",
         bounds=_REBALANCED,
     ),
     KafkaSide(
@@ -360,8 +361,7 @@ CONTRAST: Final = (
         "offsets_are_pending_across_a_rebalance",
         "reached",
         5_205,
-        "And there is something to wait for: offsets of the first member are pending when the second one owns its "
-        "input.",
+        "It does have to wait: offsets of the first member are pending when the second one owns its input.",
         steps=9,
         bounds=_REBALANCED,
     ),
