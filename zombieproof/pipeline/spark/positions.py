@@ -188,7 +188,7 @@ def check_positions(
                 f"sink: the position of {place[0]}-{place[1]} under group {options.group} is older than topic "
                 f"{remade}. {REMADE}"
             )
-    _restore_progress(options, progress, found)
+    restore_progress(options)
 
 
 def check_before_first_write(
@@ -208,7 +208,7 @@ def check_before_first_write(
     found = answered(lambda: _found(options, plan, progress), f"the positions of group {options.group}")
     _refuse_older_checkpoint(options, name, checkpoint, found)
     _refuse_skipped(options, begins, found)
-    _restore_progress(options, progress, found)
+    restore_progress(options)
 
 
 def _refuse_skipped(options: SinkOptions, begins: Mapping[Place, int], found: Mapping[Place, Position]) -> None:
@@ -299,25 +299,24 @@ def refuse_written_elsewhere(
         )
 
 
-def _restore_progress(options: SinkOptions, progress: Progress, found: Mapping[Place, Position]) -> None:
-    """See that the progress topic has the positions of the group: it was deleted, or it is another one."""
-    if options.by == By.BATCH or not found:
-        return
-
+def restore_progress(options: SinkOptions) -> None:
+    """See that the progress topic has the positions of the group: it was deleted, is another one, or is used again."""
     own_id, has_tasks = options.transactional_id, options.mode == Mode.PARTITION
-    ids = {place: partition_id(own_id, place) if has_tasks else own_id for place in found}
+    progress = Progress(options.settings, options.group, options.progress_topic)
 
     def ask() -> list[Place]:
-        return copy_positions(options.settings, options.group, progress, ids)
+        return copy_positions(
+            options.settings, options.group, progress, lambda place: partition_id(own_id, place) if has_tasks else own_id
+        )
 
     try:
         copied = answered(ask, f"topic {progress.topic}", Retries(count=0, attempt_s=WITHIN_S))
     except (BrokersUnavailable, RefusedByBrokers, RowsNotAcknowledged) as error:
-        LOGGER.warning("sink: topic %s lacks positions of group %s: %s", progress.topic, options.group, error)
+        LOGGER.warning("sink: topic %s may lack positions of group %s: %s", progress.topic, options.group, error)
     else:
         if copied:
             LOGGER.warning(
-                "sink: topic %s lacked the positions of %s under group %s, and has them now",
+                "sink: topic %s lacked the newest positions of %s under group %s, and has them now",
                 progress.topic,
                 named(copied),
                 options.group,
