@@ -143,9 +143,8 @@ def test_a_progress_topic_that_is_used_again_is_given_the_newest_positions(
     for past, topic in ((4, "first"), (20, "second")):
         deliver(rows[:past], **given, identity=Identity("q", past), query=Query(topic, claim=claimed))
     first = progress_topic.Progress(given["settings"], given["group"], "first")
-    own_id: Callable[[Any], str] = lambda _: given["transactional_id"]
-    assert copy_positions(given["settings"], given["group"], first, own_id) == [("input", 0), ("input", 1)]
-    assert copy_positions(given["settings"], given["group"], first, own_id) == []
+    for copied in ([("input", 0), ("input", 1)], []):
+        assert copy_positions(given["settings"], given["group"], first, lambda _: given["transactional_id"]) == copied
     forget()
     assert deliver(rows, **given, identity=Identity("q", 20), query=Query("first")).dropped == len(rows)
     assert output() == once(rows)

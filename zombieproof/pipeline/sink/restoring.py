@@ -14,26 +14,24 @@ CALL_S: Final = 10.0
 """Timeout of one call."""
 
 
-def positions_of(settings: Settings, group: str) -> dict[Place, Committed]:
+def positions_of(settings: Settings, group: str, within_s: float = CALL_S) -> dict[Place, Committed]:
     """The positions that sinks of this project have committed under a group, without those of open transactions.
 
     Raises:
         KafkaException: the brokers do not answer, or refuse.
     """
     asked = admin_for(settings).list_consumer_group_offsets(
-        [client.ConsumerGroupTopicPartitions(group)], request_timeout=CALL_S
+        [client.ConsumerGroupTopicPartitions(group)], request_timeout=within_s
     )
     try:
-        told = asked[group].result(CALL_S + 1).topic_partitions
+        told = asked[group].result(within_s + 1).topic_partitions
     except TimeoutError:
         raise client.KafkaException(timed_out(f"the positions of group {group} did not come")) from None
     found = {(each.topic, each.partition): Committed(each.offset, each.metadata or "") for each in told}
     return {place: each for place, each in found.items() if identity_of_any(each.metadata, place) is not None}
 
 
-def copy_positions(
-    settings: Settings, group: str, progress: Progress, id_of: Callable[[Place], str]
-) -> list[Place]:
+def copy_positions(settings: Settings, group: str, progress: Progress, id_of: Callable[[Place], str]) -> list[Place]:
     """Write the positions of the group that the progress topic lacks, or has older ones of; return their places.
 
     A position that has rows is written again by its next delivery, and one without rows would be known to the group

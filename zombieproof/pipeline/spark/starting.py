@@ -33,7 +33,7 @@ from zombieproof.pipeline.spark.analyzed import (
     plan_of,
     refuse_made_up,
 )
-from zombieproof.pipeline.spark.checkpoints import Checkpoint, checkpoint_of, first_offsets
+from zombieproof.pipeline.spark.checkpoints import Checkpoint, beginning_of, checkpoint_of
 from zombieproof.pipeline.spark.options import (
     CHECKED,
     REPORT_TO,
@@ -52,6 +52,7 @@ from zombieproof.pipeline.spark.positions import (
     look_at_sources,
     make_progress_topic,
     refuse_other_clusters,
+    refuse_other_progress,
     refuse_written_elsewhere,
     restore_progress,
 )
@@ -258,6 +259,7 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     if streaming:
         checkpoint = checkpoint_of(session, extra)
         _check_start(frame, options, plan, checkpoint)
+        refuse_other_progress(options, checkpoint)
         check_positions(options, options.name or name, checkpoint, plan, source_ids)
     elif running is None:
         restore_progress(options)
@@ -383,10 +385,11 @@ def _check_in_function(frame: Any, options: SinkOptions, plan: Node, name: str, 
     if write in running.looked:
         return
     if options.by == By.SOURCE:
-        begins = first_offsets(frame.sparkSession, running.extra) or {}
-        check_before_first_write(options, name, running.checkpoint, running.plan, begins)
+        begun, before = beginning_of(frame.sparkSession, running.extra), {group for group, *_ in running.written}
+        check_before_first_write(options, name, running.checkpoint, running.plan, begun, before)
     else:
         restore_progress(options)
+    refuse_other_progress(options, running.checkpoint)
     running.looked.add(write)
 
 
