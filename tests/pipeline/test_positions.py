@@ -10,14 +10,21 @@ if TYPE_CHECKING:
 pytest.importorskip("confluent_kafka", reason="confluent-kafka, the client of the pipeline, is not installed")
 pytest.importorskip("pyspark", reason="pyspark is not installed (extra `spark`): part of `make spark`")
 
+import pyarrow as pa
+
 from tests.pipeline.topics import forget_group
 from zombieproof.pipeline.progress_topic import Progress
 from zombieproof.pipeline.sink import Identity, deliver
 from zombieproof.pipeline.sink.claims import Query
+from zombieproof.pipeline.sink.rows import IllegalRows
 from zombieproof.pipeline.spark import positions
 from zombieproof.pipeline.spark.checkpoints import Beginning, Checkpoint
 from zombieproof.pipeline.spark.options import SinkOptions, sink_options
 from zombieproof.pipeline.spark.positions import Position, TakenGroup
+from zombieproof.pipeline.spark.sink import deliver_partitions
+from zombieproof.pipeline.spark.task_context import Attempt
+
+pytestmark = pytest.mark.spark
 
 PLACE = ("input", 0)
 LOST = Identity("lost", 4, sink="output/1")
@@ -82,6 +89,14 @@ def test_a_batch_that_is_repeated_is_looked_for_in_the_progress_topic_of_its_pla
     check("second", is_finished=True)
     planned = {"first": "an id of a topic that was deleted"}
     check("second")
+
+
+def test_a_task_that_gets_rows_of_others_names_the_mode_to_use() -> None:
+    source = [{"topic": "input", "partition": 0, "offset": 3, "task": 8}]
+    table = pa.table({"value": [b"a"], "source": source})
+    attempt = Attempt("q", 0, 0, 0, 7)
+    with pytest.raises(IllegalRows, match=r"that tasks 8 have read: use mode batch, .* Spark does not broadcast"):
+        deliver_partitions(table, options("127.0.0.1:1", "g"), attempt, LOST)
 
 
 def _id_of(given: dict[str, Any], topic: str) -> str:
