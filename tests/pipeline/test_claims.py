@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("confluent_kafka", reason="confluent-kafka, the client of the pipeline, is not installed")
 
-from tests.pipeline.topics import forget_group
+from tests.pipeline.topics import delete_topic, forget_group
+from zombieproof.pipeline import progress_topic
 from zombieproof.pipeline.kafka import client
 from zombieproof.pipeline.sink import Delivering, DeliveryError, Identity, claiming, claims, deliver, resolve
 from zombieproof.pipeline.sink.asking import Asking, RowsNotAcknowledged
@@ -99,6 +100,30 @@ def test_a_claim_outlives_its_group(rows: "list[Row]", given: dict[str, Any], be
     forget_group(given["settings"]["bootstrap.servers"], given["group"])
     deliver(rows, **{**given, **batch()})
     ends_fenced(zombie)
+    assert output() == Counter(row.value for row in rows)
+
+
+@pytest.mark.txn_faults(plan={}, allow=("no_input_is_committed_twice",))  # claims are positions of the deleted topic
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["renamed", "deleted"])
+@pytest.mark.parametrize("state", STATES)
+def test_a_driver_fences_tasks_though_the_claim_was_kept_under_another_progress_topic(
+    state: str, is_deleted: bool, rows: "list[Row]", given: dict[str, Any], begun: Begun, output: Output
+) -> None:
+    """Tasks have open transactions."""
+    for partition in (0, 1):
+        deliver(of(partition, rows)[:2], **{**given, **task(partition)})
+    zombies = [begun(of(partition, rows), state, **task(partition)) for partition in (0, 1)]
+    topic = progress_topic.TOPIC if is_deleted else "another"
+    if is_deleted:
+        delete_topic(given["settings"]["bootstrap.servers"], topic)
+    made = progress_topic.Progress(given["settings"], given["group"], topic)  # as start() does
+    made.ask(())
+    made.create()
+    driver = {**batch(), "query": batch()["query"]._replace(progress_topic=topic)}
+    deliver(of(0, rows), **{**given, **driver})
+    deliver(rows, **{**given, **driver})
+    for each in zombies:
+        ends_fenced(each)
     assert output() == Counter(row.value for row in rows)
 
 
@@ -262,3 +287,15 @@ def test_a_claim_keeps_a_limited_number_of_ids_and_says_which_to_use(
     deliver(of(0, rows), **{**given, **batch("four")})
     deliver(of(1, rows), **{**given, **task(1, "one")})
     assert output() == Counter(row.value for row in rows)
+
+
+def test_a_claim_does_not_become_longer_than_brokers_take() -> None:
+    own = [Claim("partition", "source", f"{number:03d}{'x' * 201}") for number in range(claims.MOST_IDS)]
+    found = own[0].after(None)
+    for each in own[1:18]:
+        found = each.after(found)
+        assert len(found.metadata().encode()) <= claims.MOST_BYTES
+    with pytest.raises(claims.TooManyIds, match=r"under 18 other ids before \(000x"):
+        own[18].after(found)
+    assert Claim("batch", "source", "short").after(found).partition_ids == found.partition_ids
+    assert Claim("partition", "source", found.partition_ids[0]).after(found).generation == found.generation + 1

@@ -20,7 +20,7 @@ from zombieproof.pipeline import progress_topic, reader
 from zombieproof.pipeline.kafka import client, producer_for
 from zombieproof.pipeline.reader import MicroBatches, TopicRemade
 from zombieproof.pipeline.sink import DeliveryError, Identity, deliver
-from zombieproof.pipeline.sink.claims import Query
+from zombieproof.pipeline.sink.claims import Claim, Query
 from zombieproof.pipeline.sink.restoring import copy_positions
 
 Brokers = "TestedBrokers | RealKafka"
@@ -125,13 +125,28 @@ def test_another_progress_topic_is_given_the_positions_of_the_group(
     rows: "list[Row]", given: dict[str, Any], forget: Callable[[], None], output: Output
 ) -> None:
     deliver(rows, **given, identity=Identity("q", 1))
-    ids = {("input", 0): given["transactional_id"], ("input", 1): "another", ("input", 2): "another"}
+    ids = {("input", 0): given["transactional_id"], ("input", 1): "another"}
     other = progress_topic.Progress(given["settings"], given["group"], "other")
-    made = reader.answered(lambda: copy_positions(given["settings"], given["group"], other, ids))
+    made = reader.answered(lambda: copy_positions(given["settings"], given["group"], other, ids.__getitem__))
     assert made == [("input", 0), ("input", 1)]
-    assert copy_positions(given["settings"], given["group"], other, ids) == []
+    assert copy_positions(given["settings"], given["group"], other, ids.__getitem__) == []
     forget()
     assert deliver(rows, **given, identity=Identity("q", 1), query=Query("other")).dropped == len(rows)
+    assert output() == once(rows)
+
+
+def test_a_progress_topic_that_is_used_again_is_given_the_newest_positions(
+    rows: "list[Row]", given: dict[str, Any], forget: Callable[[], None], output: Output
+) -> None:
+    """Its records are older than the positions of the group."""
+    claimed = Claim("batch", "source", given["transactional_id"])
+    for past, topic in ((4, "first"), (20, "second")):
+        deliver(rows[:past], **given, identity=Identity("q", past), query=Query(topic, claim=claimed))
+    first = progress_topic.Progress(given["settings"], given["group"], "first")
+    for copied in ([("input", 0), ("input", 1)], []):
+        assert copy_positions(given["settings"], given["group"], first, lambda _: given["transactional_id"]) == copied
+    forget()
+    assert deliver(rows, **given, identity=Identity("q", 20), query=Query("first")).dropped == len(rows)
     assert output() == once(rows)
 
 

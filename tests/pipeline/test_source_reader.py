@@ -218,7 +218,7 @@ def test_a_pattern_that_matches_nothing_waits_for_a_topic(table: Table, warned: 
     found = stream(subscribePattern="b")
     begins = found.initialOffset()
     assert warned() == ["source: no topic matches subscribePattern 'b', so there is nothing to read"] * 2
-    assert begins == found.latestOffset(begins, ALL) == {"@group": {"g": 0}}
+    assert begins == found.latestOffset(begins, ALL) == {"@group": {"g": 0}, "@begun": {}}
     table.logs[B0] = (0, 3)
     assert only(found.latestOffset({}, ALL)) == {"b": {"0": 3}}
     assert found.partitions({}, {"b": {"0": 3}}) == [Range("b", 0, 0, 3)]
@@ -334,10 +334,23 @@ def test_timestamps_of_partitions_with_committed_offsets_need_not_match(table: T
     assert only(stream(startingTimestamp="5").initialOffset()) == {"a": {"0": 1, "1": 15}}
 
 
+def test_each_batch_tells_where_the_query_began(table: Table) -> None:
+    """Spark deletes the first batches of a checkpoint after a while."""
+    table.committed = {A0: 1}
+    found = stream(maxOffsetsPerTrigger="4", startingOffsets="earliest")
+    ends = found.initialOffset()
+    for _ in range(3):
+        ends = found.latestOffset(ends, ReadMaxRows(4))
+        assert ends["@begun"] == {"a": {"0": 1, "1": 0}}
+        assert ends["@continued"] == {"g": {"a": {"0": 1}}}
+    assert "@initial" not in ends
+
+
 def test_a_reprocessing_begins_anew_in_a_group_of_its_own(table: Table) -> None:
     found = stream(reprocess="march")
     begins = found.initialOffset()
     assert table.groups == {"g@march"}
+    assert begins.pop("@begun") == {"a": {"0": 0, "1": 0}}
     assert begins == {"@reprocess": {"march": 0}, "@group": {"g@march": 0}, "a": {"0": 0, "1": 0}}
     ends = found.latestOffset(begins, ALL)
     assert ends["@initial"] == {"@reprocess": {"march": 0}, "a": {"0": 0, "1": 0}}

@@ -120,7 +120,7 @@ def test_a_streaming_query_ends_at_the_last_stable_offset_and_says_so(streaming:
     assert found == {b"a": 1, b"c": 1}
     (source,) = progress[-1]["sources"]
     end, latest = json.loads(source["endOffset"]), json.loads(source["latestOffset"])
-    assert end.pop("@initial") == {"input": {"0": 0, "1": 0}}
+    assert end.pop("@initial") == end.pop("@begun") == {"input": {"0": 0, "1": 0}}
     assert end == latest == {"@topicIds": latest["@topicIds"], "@group": {"g": 0}, "input": {"0": 6, "1": 0}}
 
 

@@ -1,7 +1,7 @@
 """Claim the group of a query for one of its modes: the calls of a delivery in the state CLAIMING."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 
 from zombieproof.model.spark_sink.vocabulary import Reply
@@ -10,7 +10,8 @@ from zombieproof.pipeline.progress_topic import PARTITION, Committed, Progress, 
 from zombieproof.pipeline.sink.asking import Asking, RowsNotAcknowledged
 from zombieproof.pipeline.sink.claims import Claim
 from zombieproof.pipeline.sink.replies import reply_of
-from zombieproof.pipeline.sink.rows import Place, Row
+from zombieproof.pipeline.sink.restoring import positions_of
+from zombieproof.pipeline.sink.rows import Identity, Place, Row, identity_of_any
 from zombieproof.statemachines.delivery.steps import is_fenced, is_to_be_claimed
 
 PURGED = frozenset({"_PURGE_QUEUE", "_PURGE_INFLIGHT"})
@@ -33,6 +34,7 @@ class Claiming:
         self.place: Place = (progress.topic, PARTITION)
         self.found: Claim | None = None
         self._is_in_group = False
+        self._seen: list[Identity] = []
         self._taken: dict[Place, int] = {}
         self._to_take: dict[Place, list[str]] = {}
 
@@ -49,13 +51,34 @@ class Claiming:
         """
         self.found, self._is_in_group = Claim.of_metadata(committed.metadata), in_group.metadata != ""
 
+    def see(self, identities: Iterable[Identity | None]) -> None:
+        """Take note of positions: where there is no claim, they say whether there was one."""
+        self._seen = [each for each in identities if each is not None]
+
+    def _lost(self, within_s: float) -> Claim | None:
+        """What positions say of a claim that is lost: it was kept under the name of another progress topic.
+
+        The topic was deleted, or `progressTopic` is another. Tasks in mode *partition* may have open transactions.
+        """
+        held = positions_of(self._settings, self._group, within_s).items()
+        seen = [*self._seen, *(identity_of_any(each.metadata, place) for place, each in held)]
+        claimed = [each for each in seen if each is not None and each.generation]
+        if not claimed:
+            return None
+        ids = (self._own.transactional_id,) if any(each.mode != "batch" for each in claimed) else ()
+        return Claim("", self._own.by, self._group, max(each.generation for each in claimed), ids)
+
     def is_needed(self, generations: Mapping[Place, int]) -> bool:
-        """Whether another mode may still commit rows of places, whose positions have the given generations."""
+        """Whether another mode may still commit rows of places, whose positions have the given generations.
+
+        A position of a later generation than that of the claim is older than a claim that was lost.
+        """
         found, self._to_take = self.found, {}
         if found is not None:
             for place, generation in generations.items():
                 ids = found.ids_to_fence(place, self._own_id)
-                newest = max(generation, self._taken.get(place, 0))
+                known = generation if generation <= found.generation else 0
+                newest = max(known, self._taken.get(place, 0))
                 if ids and not is_fenced(newest, found.generation):
                     self._to_take[place] = ids
         is_own = found is not None and found.is_of(self._own)
@@ -103,7 +126,7 @@ class Claiming:
         return Claim.of_metadata(committed[self.place].metadata)
 
     def _commit(self, asking: Asking, within_s: float, until: float) -> None:
-        claim = self._own.after(self.found)
+        claim = self._own.after(self.found or self._lost(within_s))
         position = claim.generation, claim.metadata()
         key, value = self._progress.record(self.place, *position)
         asking.send_rows([], until, [Row(self._progress.topic, value, key, PARTITION)])

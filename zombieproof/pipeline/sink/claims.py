@@ -24,6 +24,8 @@ def partition_id(transactional_id: str, place: Place) -> str:
 
 MOST_IDS: Final = 20
 """Transactional ids under which one group may be written in mode *partition*: each delivery takes all of them once."""
+MOST_BYTES: Final = 4096
+"""The longest claim: brokers limit the metadata of a position (`offset.metadata.max.bytes`)."""
 
 
 class TooManyIds(ValueError):
@@ -63,13 +65,15 @@ class Claim(NamedTuple):
         """
         earlier = set(found.partition_ids if found else ())
         ids = earlier | ({self.transactional_id} if self.mode == "partition" else set())
-        if len(ids) > max(MOST_IDS, len(earlier)):
+        made = self._replace(generation=found.generation + 1 if found else 1, partition_ids=tuple(sorted(ids)))
+        is_longer, is_too_long = len(ids) > len(earlier), len(made.metadata().encode()) > MOST_BYTES
+        if is_longer and earlier and (len(ids) > MOST_IDS or is_too_long):
             raise TooManyIds(
                 f"kafka.transactional.id is {self.transactional_id}, and mode partition wrote under {len(earlier)} "
                 f"other ids before ({', '.join(sorted(earlier))}). Use one of these: a transactional id has to be the "
                 "same in each deployment; without the option it is the name of the group"
             )
-        return self._replace(generation=found.generation + 1 if found else 1, partition_ids=tuple(sorted(ids)))
+        return made
 
     def ids_to_fence(self, place: Place, own_id: str) -> list[str]:
         """The ids under which earlier claims may still have rows of a place in an open transaction."""

@@ -258,7 +258,8 @@ class Delivering:
             committed = self._committed(within_s)
         except client.KafkaException as error:
             self._patience_s *= 2
-            if error.args[0].name() not in UNDECIDED or not self._is_open_elsewhere(within_s):
+            is_undecided = error.args[0].name() in UNDECIDED and self._has_progress
+            if not is_undecided or not self._is_open_elsewhere(within_s):
                 raise
             return self._unclaimed()
         has_position = len(without_position(committed)) < len(committed)
@@ -343,6 +344,7 @@ class Delivering:
             self._remedy = ANOTHER_KIND
             return Work(Found.NOT_COMPARABLE, self._rows, {})
         generations = {place: 0 if each is None else each.generation for place, each in found.items()}
+        claiming.see(found.values())
         if claiming.is_needed(generations):
             return self._unclaimed()
         self._identity = self._identity._replace(generation=claiming.found.generation if claiming.found else 0)

@@ -40,7 +40,9 @@ MEANS = {
     S.FENCED: (
         "another producer has taken the transactional id, or the coordinator aborted the transaction at its time-out; "
         "legal is one producer at a time for one id, and a commit within transaction.timeout.ms. If there are two "
-        "queries, end one of them; then run the batch again: the next delivery looks whether its rows are in the output"
+        "queries, end one of them (if their groups differ and the id is that of both, as GROUP-TOPIC-PARTITION of mode "
+        "partition can be, give one a kafka.transactional.id instead); then run the batch again: the next delivery "
+        "looks whether its rows are in the output"
     ),
     S.FAILED: (
         "this delivery has written nothing. Fix what the client reports, and run the batch again: the next delivery "

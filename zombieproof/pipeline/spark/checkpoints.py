@@ -6,13 +6,13 @@ Hadoop's.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.progress_topic import RECORDED, Place
-from zombieproof.pipeline.spark.source import GROUP, INITIAL
+from zombieproof.pipeline.spark.source import BEGUN, CONTINUED, GROUP, INITIAL
 
 OFFSET = re.compile(r"(?:[^{\s]+:)?(?P<offset>\{.*\})")
 """A line of the offsets of a batch: since version 2, the name of the source comes first."""
@@ -91,14 +91,34 @@ def checkpoint_of(session: Any, extra: Mapping[str, str]) -> Checkpoint:
     return Checkpoint(str(json.loads(metadata)["id"]), newest, is_finished, groups, progress_ids)
 
 
-def first_offsets(session: Any, extra: Mapping[str, str]) -> dict[Place, int] | None:
-    """Return where the sources of this project began when the query had no checkpoint; None if that is not known."""
-    initial = [each.get(INITIAL, each) for each in _Files(session, extra).offsets(0)]
-    begins = {
-        (topic, int(partition)): offset
-        for each in initial
-        for topic, offsets in each.items()
-        if not topic.startswith("@")
-        for partition, offset in offsets.items()
-    }
-    return begins or None
+class Beginning(NamedTuple):
+    """Where a query began that had no checkpoint.
+
+    Attributes:
+        offsets: by partition; {} if they are not known.
+        continued: the groups whose positions these offsets were, by partition.
+    """
+
+    offsets: Mapping[Place, int] = MappingProxyType({})
+    continued: Mapping[Place, str] = MappingProxyType({})
+
+
+def beginning_of(session: Any, extra: Mapping[str, str]) -> Beginning:
+    """Return where the sources of this project began when the query had no checkpoint.
+
+    Offsets of earlier releases say it in the first batch alone, which Spark deletes after a while.
+    """
+    files = _Files(session, extra)
+    newest = files.offsets(max(files.batches("offsets"), default=NONE))
+    initial = [each[BEGUN] for each in newest if BEGUN in each]
+    initial = initial or [each.get(INITIAL, each) for each in files.offsets(0)]
+    begins = {place: offset for each in initial for place, offset in _places(each)}
+    groups = [pair for each in newest for pair in each.get(CONTINUED, {}).items()]
+    return Beginning(begins, {place: group for group, offsets in groups for place, _ in _places(offsets)})
+
+
+def _places(told: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[Place, int]]:
+    for topic, offsets in told.items():
+        if not topic.startswith("@"):
+            for partition, offset in offsets.items():
+                yield (topic, int(partition)), offset

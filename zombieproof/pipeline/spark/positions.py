@@ -3,26 +3,30 @@
 The brokers are asked here, before a micro-batch runs. Each delivery compares again, in the sink.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import LOGGER, client, consumer_for
-from zombieproof.pipeline.progress_topic import Committed, Keyed, Progress, unsigned
+from zombieproof.pipeline.progress_topic import NOWHERE, Committed, Keyed, Progress, unsigned
 from zombieproof.pipeline.reader import BrokersUnavailable, RefusedByBrokers, Retries, answered, named
 from zombieproof.pipeline.sink.asking import RowsNotAcknowledged
 from zombieproof.pipeline.sink.claims import partition_id
 from zombieproof.pipeline.sink.errors import NEEDS_A_GROUP, REMADE
-from zombieproof.pipeline.sink.restoring import copy_positions
+from zombieproof.pipeline.sink.restoring import copy_positions, positions_of
 from zombieproof.pipeline.sink.rows import Identity, NoIdentity, Place, foreign, identity_of_any
 from zombieproof.pipeline.spark.analyzed import STREAM
-from zombieproof.pipeline.spark.checkpoints import Checkpoint
+from zombieproof.pipeline.spark.checkpoints import Beginning, Checkpoint
 from zombieproof.pipeline.spark.options import EARLIEST, By, IllegalOption, Mode, SinkOptions
 from zombieproof.pipeline.spark.plans import Node
 from zombieproof.pipeline.topic_pattern import matching_topics
 
 WITHIN_S: Final = 5.0
 """Time that brokers have to answer before a query starts without that check."""
+READ_AGAIN: Final = (
+    "remove the new checkpoint, and give the source alone another kafka.group.id, one without positions, and "
+    "startingOffsets=earliest: each exactly_once leaves out the rows that it has written"
+)
 
 
 class Position(NamedTuple):
@@ -188,15 +192,15 @@ def check_positions(
                 f"sink: the position of {place[0]}-{place[1]} under group {options.group} is older than topic "
                 f"{remade}. {REMADE}"
             )
-    _restore_progress(options, progress, found)
+    restore_progress(options)
 
 
 def check_before_first_write(
-    options: SinkOptions, name: str, checkpoint: Checkpoint, plan: Node, begins: Mapping[Place, int]
+    options: SinkOptions, name: str, checkpoint: Checkpoint, plan: Node, begun: Beginning, before: Collection[str]
 ) -> None:
     """Check the positions of a group before a function of `foreachBatch` writes in it for the first time.
 
-    `begins` has the offsets at which the sources began without a checkpoint.
+    `begun` says where the sources began without a checkpoint; `before` has the groups of the writes before this one.
 
     Raises:
         IllegalOption: the cluster of the sink cannot keep the positions.
@@ -207,25 +211,81 @@ def check_before_first_write(
     progress = Progress(options.settings, options.group, options.progress_topic)
     found = answered(lambda: _found(options, plan, progress), f"the positions of group {options.group}")
     _refuse_older_checkpoint(options, name, checkpoint, found)
-    _refuse_skipped(options, begins, found)
-    _restore_progress(options, progress, found)
+    _refuse_skipped(options, begun, found, before)
+    restore_progress(options)
 
 
-def _refuse_skipped(options: SinkOptions, begins: Mapping[Place, int], found: Mapping[Place, Position]) -> None:
+def _refuse_skipped(
+    options: SinkOptions, begun: Beginning, found: Mapping[Place, Position], before: Collection[str]
+) -> None:
     """Check that a query whose checkpoint was lost did not begin after records that this write lacks.
+
+    A write without a position lacks none if it comes before the one at whose positions the source began: that one
+    wrote later in each micro-batch.
 
     Raises:
         TakenGroup: it did.
     """
     for place, (offset, identity) in found.items():
-        if identity.query != options.query and offset < begins.get(place, NONE):
+        if identity.query != options.query and offset < begun.offsets.get(place, NONE):
             raise TakenGroup(
-                f"exactly_once: this query began at offset {begins[place]} of {place[0]}-{place[1]}, without a "
-                f"checkpoint, and {identity} had committed position {offset} under group {options.group}: records "
-                "between the two would be missing. Bring back the lost checkpoint; or remove the new one, and start "
-                "with startingOffsets=earliest, and the sink leaves out the rows that it has written; or, if none are "
-                "missing, use new groups"
+                f"exactly_once: {READ_AGAIN}. This query began at offset {begun.offsets[place]} of {place[0]}-"
+                f"{place[1]}, without a checkpoint, and {identity} had committed position {offset} under group "
+                f"{options.group}: records between the two would be missing. Or bring back the lost checkpoint; or, if "
+                "none are missing, use a new group for this write"
             )
+    for place, group in begun.continued.items():
+        if place not in found and group != options.group and group in before:
+            raise TakenGroup(
+                f"exactly_once: {READ_AGAIN}. This query began without a checkpoint, at offset {begun.offsets[place]} "
+                f"of {place[0]}-{place[1]}, a position of group {group}. That is the group of an earlier write of the "
+                f"function, after which a driver may have died, and group {options.group} of this write has no "
+                "position: records below might be missing. Or bring back the lost checkpoint; or call the write of "
+                f"group {group} last, if no record is missing"
+            )
+
+
+def refuse_other_progress(options: SinkOptions, checkpoint: Checkpoint) -> None:
+    """Check that a batch that is repeated has no position in the progress topic alone with which it was planned.
+
+    Raises:
+        TakenGroup: it has one.
+        BrokersUnavailable: no broker tells.
+    """
+    earlier = {topic: each for topic, each in checkpoint.progress_ids.items() if topic != options.progress_topic}
+    if checkpoint.is_finished or not earlier:
+        return
+
+    def ask() -> tuple[str, Place] | None:
+        held = positions_of(options.settings, options.group)
+        for topic, topic_id in earlier.items():
+            new, old = (Progress(options.settings, options.group, each) for each in (options.progress_topic, topic))
+            new.ask(())
+            old.ask(())
+            if old.ids().get(topic) != topic_id:
+                continue
+            kept = old.of_all_groups(lambda each: _is_lost(options.group, each, held))
+            there = new.newest([each.place for each in kept]) if kept and new.topic in new.ids() else {}
+            for each in kept:
+                if there.get(each.place, NOWHERE).offset < each.committed.offset:
+                    return topic, each.place
+        return None
+
+    if found := answered(ask, f"the records of topics {', '.join(sorted(earlier))}"):
+        topic, place = found
+        raise TakenGroup(
+            f"sink: set progressTopic={topic} for source and sink until batch {checkpoint.newest} of the checkpoint is "
+            f"finished, and change it then. It is {options.progress_topic} now, and the position of {place[0]}-"
+            f"{place[1]} is in {topic} alone, or an older one in {options.progress_topic}, because group "
+            f"{options.group} has lost it: rows of the batch, which is repeated, may be in the output, and would be "
+            "written again"
+        )
+
+
+def _is_lost(group: str, each: Keyed, held: Mapping[Place, Committed]) -> bool:
+    """Whether a record is a position of this group that the group itself no longer has."""
+    is_position = identity_of_any(each.committed.metadata, each.place) is not None
+    return each.group == group and is_position and each.place not in held
 
 
 def _refuse_older_checkpoint(
@@ -299,25 +359,27 @@ def refuse_written_elsewhere(
         )
 
 
-def _restore_progress(options: SinkOptions, progress: Progress, found: Mapping[Place, Position]) -> None:
-    """See that the progress topic has the positions of the group: it was deleted, or it is another one."""
-    if options.by == By.BATCH or not found:
-        return
-
+def restore_progress(options: SinkOptions) -> None:
+    """See that the progress topic has the positions of the group: it was deleted, is another one, or is used again."""
     own_id, has_tasks = options.transactional_id, options.mode == Mode.PARTITION
-    ids = {place: partition_id(own_id, place) if has_tasks else own_id for place in found}
+    progress = Progress(options.settings, options.group, options.progress_topic)
 
     def ask() -> list[Place]:
-        return copy_positions(options.settings, options.group, progress, ids)
+        return copy_positions(
+            options.settings,
+            options.group,
+            progress,
+            lambda place: partition_id(own_id, place) if has_tasks else own_id,
+        )
 
     try:
         copied = answered(ask, f"topic {progress.topic}", Retries(count=0, attempt_s=WITHIN_S))
     except (BrokersUnavailable, RefusedByBrokers, RowsNotAcknowledged) as error:
-        LOGGER.warning("sink: topic %s lacks positions of group %s: %s", progress.topic, options.group, error)
+        LOGGER.warning("sink: topic %s may lack positions of group %s: %s", progress.topic, options.group, error)
     else:
         if copied:
             LOGGER.warning(
-                "sink: topic %s lacked the positions of %s under group %s, and has them now",
+                "sink: topic %s lacked the newest positions of %s under group %s, and has them now",
                 progress.topic,
                 named(copied),
                 options.group,

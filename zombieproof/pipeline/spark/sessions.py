@@ -3,16 +3,12 @@
 from typing import Any
 
 from zombieproof.model.vocabulary import NONE
-from zombieproof.pipeline.spark.analyzed import name_of
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
 from zombieproof.pipeline.spark.options import By, IllegalOption
 from zombieproof.pipeline.spark.plans import UnsuitablePlan
 from zombieproof.pipeline.spark.reasons import reason_first
 from zombieproof.pipeline.spark.starting import check_starts, is_remote_session
-from zombieproof.pipeline.spark.task_context import query_of, run_of
-
-_written: dict[tuple[str, str, str], int] = {}
-"""The newest batch that was written, by run of a query, group and name of the sink."""
+from zombieproof.pipeline.spark.task_context import query_of
 
 
 def register(spark: Any) -> None:
@@ -55,15 +51,7 @@ def exactly_once(batch_df: Any, batch_id: int, **options: Any) -> None:
         raise IllegalOption(f"exactly_once: batch_id is {batch_id}; legal is what foreachBatch hands over")
     register(batch_df.sparkSession)
     told |= {"queryid": query, "batchid": str(batch_id)}
-    group, name = told.get("kafka.group.id", ""), told.get("name") or name_of(batch_df, told.get("topic", ""))
-    write = run_of(batch_df.sparkSession), group, name
-    if write[0] and _written.get(write) == batch_id:
-        raise IllegalOption(
-            f"exactly_once: batch {batch_id} has two writes named {name!r} under group {group}, and the second would "
-            "be taken for the first; give each write a group of its own (kafka_group_id)"
-        )
     batch_df.write.format(ZombieproofSource.name()).options(**told).mode("append").save()
-    _written[write] = batch_id
 
 
 def _word(value: Any) -> str:

@@ -24,10 +24,11 @@ from zombieproof.pipeline.spark.task_context import Attempt, this_attempt
 RESOLVE_S: Final = 10.0
 """Time to look up committed rows after an error: the query ends anyway, and the next delivery looks again."""
 NOT_ITS_OWN: Final = (
-    "mode is partition, in which each task commits the rows of the partitions that it has read, and this one got rows "
-    "that others have read: between source and sink is a shuffle (repartition, join, aggregation, sort), or rows were "
-    "cached or read back. Their positions would overtake each other, and rows be lost. Legal is a narrow plan (select, "
-    "filter, map, explode); or mode batch, which takes any plan"
+    "use mode batch, which takes any plan. mode is partition, in which each task commits the rows of the partitions "
+    "that it has read, and this one got rows that others have read: between source and sink is a shuffle (repartition, "
+    "aggregation, sort, or a join with a table that Spark does not broadcast), or rows were cached or read back. Their "
+    "positions would overtake each other, and rows be lost. In mode partition, legal is a narrow plan: select, filter, "
+    "map, explode, and a join with broadcast(table)"
 )
 
 

@@ -82,6 +82,10 @@ INITIAL: Final = "@initial"
 
 Spark keeps only where a micro-batch ends. When such a one is repeated, the group may have positions by then.
 """
+BEGUN: Final = "@begun"
+"""The key with the offsets where the query began, in each batch: Spark deletes the first ones of a checkpoint."""
+CONTINUED: Final = "@continued"
+"""The key with those of them that were positions of a group, below the name of the group."""
 TOPIC_IDS: Final = "@topicIds"
 """The key whose value has the id of each topic. Checkpoints of earlier releases have none."""
 Offsets = Mapping[str, Mapping[str, Any]]
@@ -470,7 +474,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 _refuse_beyond(options, told, {place: batches.ends(place)[1] for place in told})
             if at_end:
                 _refuse_latest(options, at_end, placed if batches.is_of_a_sink else batches.written_elsewhere(places))
-            self._initial = self._json(batches.begin({**committed, **told}, committed), topic_ids)
+            begins = batches.begin({**committed, **told}, committed)
+            self._initial = self._json(begins, topic_ids) | {BEGUN: as_json(begins)}
+            if placed:
+                self._initial[CONTINUED] = {options.group: as_json({place: begins[place] for place in placed})}
             if placed:
                 self._warn_of_start(f"group {options.group} has committed offsets of {named(placed)}")
         return self._initial
@@ -521,7 +528,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             batches.finish()
             if planned == self._from_json(start):
                 return start
-        offsets = self._json(planned, topic_ids)
+        offsets = self._json(planned, topic_ids) | _beginning(start, positions)
         if start == self._initial or len(positions) > len(self._from_json(start)):
             offsets[INITIAL] = as_json(positions, self._options.reprocess)
         return offsets
@@ -629,6 +636,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._batches is not None:
             self._batches.close()
             self._batches = None
+
+
+def _beginning(start: Offsets, positions: Mapping[Place, int]) -> dict[str, dict[str, Any]]:
+    """Where the query began, as the last offsets say it, and partitions that are new; {} if they do not say it."""
+    if BEGUN not in start:
+        return {}
+    begun = as_json({**positions, **from_json(start[BEGUN])})
+    return {BEGUN: begun} | ({CONTINUED: dict(start[CONTINUED])} if CONTINUED in start else {})
 
 
 def _refuse_latest(options: SourceOptions, late: list[Place], placed: list[Place]) -> None:

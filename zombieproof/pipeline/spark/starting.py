@@ -33,7 +33,7 @@ from zombieproof.pipeline.spark.analyzed import (
     plan_of,
     refuse_made_up,
 )
-from zombieproof.pipeline.spark.checkpoints import Checkpoint, checkpoint_of, first_offsets
+from zombieproof.pipeline.spark.checkpoints import Checkpoint, beginning_of, checkpoint_of
 from zombieproof.pipeline.spark.options import (
     CHECKED,
     REPORT_TO,
@@ -52,7 +52,9 @@ from zombieproof.pipeline.spark.positions import (
     look_at_sources,
     make_progress_topic,
     refuse_other_clusters,
+    refuse_other_progress,
     refuse_written_elsewhere,
+    restore_progress,
 )
 from zombieproof.pipeline.spark.progress import (
     REPORTS,
@@ -76,10 +78,14 @@ class _Running:
 
     Attributes:
         plan: before the rows of a micro-batch; and as Spark has it.
+        run: of the query, as Spark names it.
         checkpoint: with which it was started.
         extra: the options of its writer.
         thread: of the function.
         rows: number of the RDD with the rows of this micro-batch.
+        batch: number of this micro-batch.
+        writing: the write that was checked last; `written`: those of this micro-batch that are done. A write is a group
+            by source, and a group with an output and a number by batch.
         groups: under which `exactly_once` has written by source since the start.
         looked: runs, groups and names of sinks whose positions were compared with the checkpoint.
         progress_topics: those that are known to exist.
@@ -88,10 +94,14 @@ class _Running:
 
     plan: Node
     analyzed: Any = None
+    run: str = ""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     extra: Mapping[str, str] = field(default_factory=dict)
     thread: int = NONE
     rows: int = NONE
+    batch: int = NONE
+    writing: tuple[str, str, int] = ("", "", NONE)
+    written: set[tuple[str, str, int]] = field(default_factory=set)
     groups: set[str] = field(default_factory=set)
     looked: set[tuple[str, str, str]] = field(default_factory=set)
     progress_topics: set[str] = field(default_factory=set)
@@ -107,6 +117,11 @@ class _Running:
 
 _running: dict[str, _Running] = {}
 """By run of a query, while its function runs."""
+
+
+def _running_here() -> _Running | None:
+    """The query whose function of `foreachBatch` runs in this thread."""
+    return next((each for each in list(_running.values()) if each.thread == threading.get_ident()), None)
 
 
 def check_starts() -> None:
@@ -156,7 +171,10 @@ def _checked(original: Callable[..., Any], *, streaming: bool) -> Callable[..., 
         elif streaming:
             described = _check_sources(writer)
         if described is None or not streaming:
-            return original(*arguments, **named)
+            made = original(*arguments, **named)
+            if described is not None and (running := _running_here()) is not None:
+                running.written.add(running.writing)
+            return made
         report_metrics(writer._df.sparkSession)  # noqa: SLF001  # PySpark has no public name for it
         query = original(*arguments, **named)
         REPORTS.describe(query.runId, *described)
@@ -181,17 +199,19 @@ def _keeping_the_plan(original: Callable[..., Any]) -> Callable[..., Any]:
 
         @functools.wraps(func)
         def with_plan(rows: Any, batch: int) -> None:
-            run, running.checkpoint = run_of(rows.sparkSession), getattr(writer, _CHECKPOINT, Checkpoint())
+            running.checkpoint = getattr(writer, _CHECKPOINT, Checkpoint())
             running.extra = running.extra or _options_of(writer)
-            try:
-                running.rows = rows._jdf.queryExecution().analyzed().rdd().id()  # noqa: SLF001  # as above
-                running.thread, _running[run] = threading.get_ident(), running
-            except Py4JError as unknown:
-                LOGGER.info("rows of a micro-batch are not known: %s", unknown)
-            try:
-                func(rows, batch)
-            finally:
-                _running.pop(run, None)
+            with run_of(rows.sparkSession) as run:
+                try:
+                    running.rows = rows._jdf.queryExecution().analyzed().rdd().id()  # noqa: SLF001  # as above
+                    running.run, running.batch, running.written = run, batch, set()
+                    running.thread, _running[run] = threading.get_ident(), running
+                except Py4JError as unknown:
+                    LOGGER.info("rows of a micro-batch are not known: %s", unknown)
+                try:
+                    func(rows, batch)
+                finally:
+                    _running.pop(run, None)
             _refuse_groups_of_none(plan, running.groups)
 
         return original(writer, with_plan)
@@ -239,10 +259,13 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     if streaming:
         checkpoint = checkpoint_of(session, extra)
         _check_start(frame, options, plan, checkpoint)
+        refuse_other_progress(options, checkpoint)
         check_positions(options, options.name or name, checkpoint, plan, source_ids)
+    elif running is None:
+        restore_progress(options)
     sources = plan if running is None else running.plan
     refuse_written_elsewhere(options, options.name or name, checkpoint, sources, streaming=streaming)
-    writer_id = uuid.uuid4().hex if streaming else run_of(session)
+    writer_id = uuid.uuid4().hex if streaming else "" if running is None else running.run
     progress_id = checkpoint.progress_ids.get(options.progress_topic, "")
     writer.option(CHECKED, name)
     writer.option(REPORT_TO, REPORTS.address(writer_id) if writer_id else "")
@@ -305,19 +328,19 @@ def _function_of(session: Any, plan: Node, *, streaming: bool) -> _Running | Non
         IllegalOption: it writes in a thread of its own.
         UnsuitablePlan: the plan before it is not known.
     """
-    run = run_of(session)
-    for number, each in _running.items():
-        if _has(plan, each.plan) and (number, threading.get_ident()) != (run, each.thread):
+    running = _running_here()
+    for each in list(_running.values()):
+        if each is not running and _has(plan, each.plan):
             raise IllegalOption(
                 "exactly_once: this is another thread than that of the function of foreachBatch, and does not know the "
                 "micro-batch; call it in that thread, one write after the other"
             )
-    if run not in _running and not streaming and query_of(session):
+    if running is None and not streaming and query_of(session):
         raise UnsuitablePlan(
             "sink: the plan before foreachBatch is not known, nor is the checkpoint, so rows might be lost or written "
             "twice. Call zombieproof.pipeline.register(spark) before writeStream.foreachBatch"
         )
-    return _running.get(run)
+    return running
 
 
 def _check_start(frame: Any, options: SinkOptions, plan: Node, checkpoint: Checkpoint) -> None:
@@ -345,6 +368,7 @@ def _check_in_function(frame: Any, options: SinkOptions, plan: Node, name: str, 
         BrokersUnavailable: no broker tells.
     """
     refuse_plan(running.plan, options)
+    _refuse_second_write(options, running)
     if options.by == By.SOURCE:
         if not _has(plan, running.plan):
             raise UnsuitablePlan(
@@ -357,11 +381,36 @@ def _check_in_function(frame: Any, options: SinkOptions, plan: Node, name: str, 
     if not running.checkpoint.query and options.progress_topic not in running.progress_topics:
         make_progress_topic(options)
         running.progress_topics.add(options.progress_topic)
-    write = run_of(frame.sparkSession), options.group, name
-    if options.by == By.SOURCE and write not in running.looked:
-        begins = first_offsets(frame.sparkSession, running.extra) or {}
-        check_before_first_write(options, name, running.checkpoint, running.plan, begins)
-        running.looked.add(write)
+    write = running.run, options.group, name
+    if write in running.looked:
+        return
+    if options.by == By.SOURCE:
+        begun, before = beginning_of(frame.sparkSession, running.extra), {group for group, *_ in running.written}
+        check_before_first_write(options, name, running.checkpoint, running.plan, begun, before)
+    else:
+        restore_progress(options)
+    refuse_other_progress(options, running.checkpoint)
+    running.looked.add(write)
+
+
+def _refuse_second_write(options: SinkOptions, running: _Running) -> None:
+    """Check that a write tells its micro-batch, and that no other write of it would be taken for this one.
+
+    Raises:
+        IllegalOption: it does not, or one would.
+    """
+    if options.batch == NONE:
+        raise IllegalOption(
+            "sink: use exactly_once(rows, batch, ...) in a function of foreachBatch: save() does not tell the "
+            "micro-batch, so two writes of one could not be told apart, and rows would be lost"
+        )
+    by_batch = options.by == By.BATCH
+    running.writing = (options.group, options.topic, options.batch) if by_batch else (options.group, "", NONE)
+    if running.writing in running.written:
+        raise IllegalOption(
+            f"exactly_once: batch {running.batch} has two writes under group {options.group}, and the second would be "
+            "taken for the first; give each write a group of its own (kafka_group_id)"
+        )
 
 
 def _is_of_ours(plan: Node) -> bool:

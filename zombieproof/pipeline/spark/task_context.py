@@ -4,13 +4,17 @@ Names of local properties are Spark's own affair and might change: they stand he
 Source: Spark's ``MicroBatchExecution.BATCH_ID_KEY``, ``StreamExecution.QUERY_ID_KEY``; ``spark-facts.md``.
 """
 
-from typing import Any, NamedTuple
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 from pyspark import TaskContext
 
 BATCH = "streaming.sql.batchId"
 QUERY = "sql.streaming.queryId"
 RUN = "spark.jobGroup.id"
+OF_RUN: Final = (RUN, "spark.job.description", "spark.job.interruptOnCancel")
+"""The properties that `SparkContext.setJobGroup` sets. Spark itself sets them once, when the run of a query begins."""
 NO_BATCH = -1
 
 
@@ -61,6 +65,17 @@ def query_of(session: Any) -> str:
     return session.sparkContext.getLocalProperty(QUERY) or ""
 
 
-def run_of(session: Any) -> str:
-    """The id of the run of the streaming query on whose thread this is; empty outside of one."""
-    return session.sparkContext.getLocalProperty(RUN) or ""
+@contextlib.contextmanager
+def run_of(session: Any) -> Iterator[str]:
+    """The id of the run of the streaming query on whose thread this is, as long as a function of its user runs.
+
+    Spark keeps it as the job group of the thread. A function may set another group, which would last for the rest of
+    the run: Spark's is set again afterwards. Outside of a query, whose id users do not set, a group is no run.
+    """
+    context = session.sparkContext
+    kept = {name: context.getLocalProperty(name) for name in OF_RUN}
+    try:
+        yield (kept[RUN] or "") if query_of(session) else ""
+    finally:
+        for name, value in kept.items():
+            context.setLocalProperty(name, value)
