@@ -137,7 +137,9 @@ def test_a_staging_directory_that_would_be_another_is_refused_before_anything_ru
         options(staging)
 
 
-@pytest.mark.parametrize("error", [pa.ArrowInvalid("bad\naddress"), OSError("away"), ValueError("x"), NotImplementedError])
+@pytest.mark.parametrize(
+    "error", [pa.ArrowInvalid("bad\naddress"), OSError("away"), ValueError("x"), NotImplementedError]
+)
 def test_a_file_system_that_cannot_be_reached_is_named_in_one_line(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:

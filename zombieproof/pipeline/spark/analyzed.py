@@ -41,7 +41,7 @@ _NUMBERED: Final = (*_RELATIONS, "EventTimeWatermark", "CollectMetrics", "CTERel
 _TOLD: Final = re.compile(
     r"""'(?:(?!(?:true|false|null|nan|infinity)')(?:[^\W\d]|[%\\^])[\w%.:/@\\+*?^$=&~!<>|;-]*  # a word
     | [ ,;:|/_=.&!?*+~^@<>\n\t-])'  # a separator
-    | -?\d+ | -?\d+\.\d+(?:E-?\d+)?D | true | false | NULL | X'[0-9A-F]*'  # a number, a truth, none, bytes
+    | -?\d+ | -?\d+\.\d+(?:E-?\d+)?D | true | false | NULL\ VOID | X'[0-9A-F]*'  # a number, a truth, none, bytes
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -76,8 +76,7 @@ def _without_numbers(text: str, told: "_Told") -> str:
     numbers: dict[str, str] = {}
 
     def column(found: re.Match[str]) -> str:
-        before = found.string[: found.start()]
-        if not any(before.endswith(name) for name in told.columns.get(int(found[1]), ())):
+        if not any(found.string.endswith(name, 0, found.start()) for name in told.columns.get(int(found[1]), ())):
             return found[0]  # it is in a literal, a name or an option
         return f"#{numbers.setdefault(f'# {found[1]}', str(len(numbers)))}"
 
@@ -87,8 +86,8 @@ def _without_numbers(text: str, told: "_Told") -> str:
     operators = re.findall(rf"{_LINE}(?:{'|'.join(_NUMBERED)}) ", text, flags=re.MULTILINE)
     if len(operators) > told.numbered:
         raise UnsuitablePlan(
-            f"sink: a text in the plan looks like an operator of Spark ({', '.join(_NUMBERED)}), so a default name might "
-            f"be that of another plan; {_SET_NAME}"
+            f"sink: a text in the plan looks like an operator of Spark ({', '.join(_NUMBERED)}), so a default name "
+            f"might be that of another plan; {_SET_NAME}"
         )
     text = re.sub(r"#(\d+)L?", column, text)
     relations = {re.sub(r"#(\d+)L?", column, each): each.split(" ", 1)[0] for each in told.relations}
@@ -149,10 +148,12 @@ class _Told:
         self._count += 1
         if simple == "Literal":
             literal = str(node.sql())
+            if literal == "NULL":
+                literal += f" {node.dataType().sql()}"
+            elif literal.startswith("TIMESTAMP "):  # in the time zone of the session
+                literal += f" {node.value()}"
             if not _TOLD.fullmatch(literal):
-                value = node.value() if literal.startswith("TIMESTAMP ") else ""
-                kind_of = node.dataType().sql() if literal == "NULL" else ""
-                self.unclear.append(repr((self._count, literal, str(value), str(kind_of))))
+                self.unclear.append(repr((self._count, literal)))
             return
         for child in each_of(node.children()):
             self._expression(child)

@@ -1,14 +1,13 @@
 """Digests of Python functions: equal for the same code, wherever its file is and however often the program starts.
 
 The text of a plan names a function and hides its body, so two queries with different functions of one name look the
-same. A digest covers the code of a function, its defaults, its attributes, the variables of enclosing functions, and the
-globals that the code names: constants, collections, and functions, classes and objects of the same top-level module.
-File names and line numbers do not count. Objects count by their class and by what `pickle` would keep of them; one that
-cannot be pickled is an error, as it could not be told from another. Globals that are functions and classes of other
-modules count by name.
+same. A digest covers the code of a function, its defaults, its attributes, the variables of enclosing functions, and
+the globals that the code names: constants, collections, and functions, classes and objects of the same top-level
+module. File names and line numbers do not count. Objects count by their class and by what `pickle` would keep of them;
+one that cannot be pickled is an error, as it could not be told from another. Globals that are functions and classes of
+other modules count by name.
 """
 
-import collections
 import copyreg
 import datetime as dt
 import decimal
@@ -43,8 +42,10 @@ PLAIN: Final = frozenset(
 """Types of values that never change, and whose text is the same in each process. Subclasses may have more in them."""
 LOCKS: Final = (type(threading.Lock()), type(threading.RLock()))
 """Types of objects that say nothing of what a function returns."""
-DISPATCHER: Final = functools.singledispatch(str).__code__
+DISPATCHER: Final = getattr(functools.singledispatch(str), "__code__")  # noqa: B009  # its type hides that
 """The code of each function that chooses another one by the type of its argument; it keeps a cache of its choices."""
+CACHE: Final = type(functools.cache(str))
+"""The type of a function that keeps what it has returned."""
 MOST: Final = 5_000_000
 """Values that one digest covers."""
 MOST_NESTED: Final = 20
@@ -183,7 +184,7 @@ class _Reading:
         elif isinstance(value, BuiltinFunctionType):
             yield f"{value.__module__}.{value.__qualname__}"
             yield from _all((value.__self__,))
-        elif isinstance(value, functools._lru_cache_wrapper):
+        elif isinstance(value, CACHE):
             yield from _all((value.__wrapped__,))
         elif not isinstance(value, LOCKS):
             yield from self._reduced(value)
@@ -197,7 +198,9 @@ class _Reading:
         if isinstance(value, enum.EnumMeta):
             yield from _named(value.__members__, in_order=True)
             made |= OF_ENUMS | value.__members__.keys()
-        yield from _named({name: members[name] for name in members if name not in made or _is_own(members[name], value)})
+        yield from _named(
+            {name: members[name] for name in members if name not in made or _is_own(members[name], value)}
+        )
 
     def _reduced(self, value: Any) -> Parts:
         """Yield what `pickle` would keep of an object."""

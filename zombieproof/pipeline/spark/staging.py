@@ -76,8 +76,8 @@ def hand_over(table: pa.Table, options: SinkOptions, attempt: Attempt, job: str)
         path = _stage(to_bytes(table), options, query, name)
     except _NOT_REACHED as error:
         raise RowsNotStaged(
-            f"sink: {platform.node()} cannot stage rows ({_line(error)}); legal is a folder that driver and executors can "
-            "write: say it with option stagingDirectory, or raise inlineBytes"
+            f"sink: {platform.node()} cannot stage rows ({_line(error)}); legal is a folder that driver and executors "
+            "can write: say it with option stagingDirectory, or raise inlineBytes"
         ) from error
     return Handed(query, batch, table.num_rows, b"", path, platform.node())
 
@@ -128,8 +128,8 @@ def _table(handed: Handed, options: SinkOptions) -> Any:
     except _NOT_REACHED as error:
         raise StagedRowsLost(
             f"sink: {handed.count} rows of batch {handed.batch} were staged in {handed.file} on {handed.host}, and the "
-            f"driver on {platform.node()} cannot read them ({_line(error)}); nothing of the batch is written. Legal is a "
-            "folder that driver and executors share: say it with option stagingDirectory, and run the batch again"
+            f"driver on {platform.node()} cannot read them ({_line(error)}); nothing of the batch is written. Legal "
+            "is a folder that driver and executors share: say it with option stagingDirectory, and run the batch again"
         ) from error
     if table.num_rows != handed.count:
         raise StagedRowsLost(
