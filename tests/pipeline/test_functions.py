@@ -259,6 +259,7 @@ f.limit = 19
         ("ValueError", "KeyError"),
         ("    try:\n        other.limit(x)", "    other.limit(x)\n    try:\n        pass"),
         ("def f(x, *, y=18)", "def f(x, y=18)"),
+        ("class Table(dict)", "class Table(collections.UserDict)"),
     ],
 )
 def test_what_is_in_objects_and_their_classes_counts(old: str, new: str) -> None:

@@ -193,7 +193,7 @@ class _Reading:
         yield f"{value.__module__}.{value.__qualname__}" if value.__module__ != MAIN else value.__qualname__
         if _top(value) not in self._tops:
             return
-        yield from _all(each for each in (*value.__bases__, type(value)) if _top(each) in self._tops)
+        yield from _all((*value.__bases__, type(value)))
         members, made = vars(value), OF_PYTHON
         if isinstance(value, enum.EnumMeta):
             yield from _named(value.__members__, in_order=True)
