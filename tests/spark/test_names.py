@@ -70,29 +70,28 @@ def in_a_thread(function: Callable[[], Any]) -> Any:
     return found[0]
 
 
-@pytest.mark.parametrize(
-    "expressions",
-    [
-        ("value like '%#17%'", "value like '%#18%'", "value like '%17%'", "value like '%18%'"),
-        ("value = 'id#1'", "value = 'id#22L'", "value = 'a#b'", "value in ('a', 'b')", "value in ('a, b')"),
-        ("value = 'CTERelationRef 1'", "value = 'CTERelationRef 2'", r"value = 'a\nb'", "value = 'a b'"),
-        ("value = 'StreamingRelationV2 1'", "value = 'StreamingRelationV2 2'", "value = '1'", "value = 1"),
-        ("to_json(array(1, 2))", "to_json(array('1', '2'))", "to_json(array(1L, 2L))", "to_json(array('1, 2'))"),
-        ("to_json(struct('1' a, 1 b))", "to_json(struct(1 a, '1' b))", "to_json(struct(null a, 1 b))"),
-        ("case when value = 'a' then 'y ELSE z' end", "case when value = 'a' then 'y' else 'z' end"),
-        ("from_json(value, 'a int', map('mode', '#1'))", "from_json(value, 'a int', map('mode', '#2'))"),
-        ("to_json(from_json(value, '`a#1` int'))", "to_json(from_json(value, '`a#2` int'))"),
-        ("exists(split(value, ','), x -> x = '#1')", "exists(split(value, ','), x -> x = '#2')"),
-        tuple(f"value in (select string(id) from range(3) where string(id) = '#{each}')" for each in (1, 2)),
-    ],
+DIFFERENT = (
+    ("value like '%#17%'", "value like '%#18%'", "value like '%17%'", "value like '%18%'"),
+    ("value = 'id#1'", "value = 'id#22L'", "value = 'a#b'", "value in ('a', 'b')", "value in ('a, b')"),
+    ("value = 'CTERelationRef 1'", "value = 'CTERelationRef 2'", r"value = 'a\nb'", "value = 'a b'"),
+    ("value = 'StreamingRelationV2 1'", "value = 'StreamingRelationV2 2'", "value = '1'", "value = 1"),
+    ("to_json(array(1, 2))", "to_json(array('1', '2'))", "to_json(array(1L, 2L))", "to_json(array('1, 2'))"),
+    ("to_json(struct('1' a, 1 b))", "to_json(struct(1 a, '1' b))", "to_json(struct(null a, 1 b))"),
+    ("case when value = 'a' then 'y ELSE z' end", "case when value = 'a' then 'y' else 'z' end"),
+    ("from_json(value, 'a int', map('mode', '#1'))", "from_json(value, 'a int', map('mode', '#2'))"),
+    ("to_json(from_json(value, '`a#1` int'))", "to_json(from_json(value, '`a#2` int'))"),
+    ("exists(split(value, ','), x -> x = '#1')", "exists(split(value, ','), x -> x = '#2')"),
+    tuple(f"value in (select string(id) from range(3) where string(id) = '#{each}')" for each in (1, 2)),
 )
-def test_plans_that_differ_in_literals_have_different_names(
-    expressions: tuple[str, ...], spark: "SparkSession"
-) -> None:
+"""Plans that differ in literals."""
+
+
+def test_plans_that_differ_in_literals_have_different_names(spark: "SparkSession") -> None:
     register(spark)
-    names = [[selected(spark, each) for each in expressions] for _ in range(2)]
-    assert names[0] == names[1]
-    assert len(set(names[0])) == len(expressions)
+    for expressions in DIFFERENT:
+        names = [[selected(spark, each) for each in expressions] for _ in range(2)]
+        assert names[0] == names[1], expressions
+        assert len(set(names[0])) == len(expressions), expressions
 
 
 def test_a_literal_that_looks_like_an_operator_needs_a_name(spark: "SparkSession") -> None:
@@ -195,10 +194,8 @@ def test_a_query_starts_in_any_thread_and_session_as_in_the_first(
 
     def run(session: "SparkSession", last: int, **more: str) -> None:
         told = {**query.kafka, "subscribe": "input", "startingOffsets": "earliest", "includeSource": "true"}
-        columns = [F.lit(number).alias(f"c{number}") for number in range(60)]
-        loaded = session.readStream.format("zombieproof").options(**told).load()
-        made = loaded.select("*", *columns, F.lit(last).alias("last"))
-        made = made.select(F.upper(F.col("value").cast("string")).alias("value"), "source")
+        made = session.readStream.format("zombieproof").options(**told).load()
+        made = made.selectExpr("upper(string(value)) as value", "source").where(F.lit(last) > 0)
         sink = {**query.kafka, "topic": "output", "checkpointLocation": str(tmp_path / f"checkpoint-{last}"), **more}
         made.writeStream.format("zombieproof").options(**sink).trigger(availableNow=True).start().awaitTermination()
 
