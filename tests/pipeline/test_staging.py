@@ -1,5 +1,6 @@
 """Rows that a task stages for the driver: on local folders and on file systems that a URI names."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,9 @@ def options(staging: str) -> SinkOptions:
     return sink_options({**given, "stagingDirectory": staging}, streaming=True)
 
 
-def handed(staging: str, batch: int = 0, task: int = 7) -> Handed:
-    table = pa.table({"value": pa.array(VALUES, pa.binary())})
-    return hand_over(table, options(staging), Attempt("query/1", batch, 2, 0, task), "job")
+def handed(staging: str, batch: int = 0, job: str = "job-0f", values: list[bytes] = VALUES) -> Handed:
+    table = pa.table({"value": pa.array(values, pa.binary())})
+    return hand_over(table, options(staging), Attempt("query/1", batch, 2, 0, 7), job)
 
 
 def values(message: Handed, staging: str) -> Counter[Any]:
@@ -39,7 +40,7 @@ def test_rows_are_found_and_removed_in_a_folder(tmp_path: Path, form: str) -> No
     staging = form.format(tmp_path / "staging")
     message = handed(staging)
     (found,) = (tmp_path / "staging").rglob("*.*")
-    assert found.name == "0-2-7.arrow"
+    assert found.name == "0-2-7-job-0f.arrow"
     assert values(message, staging) == Counter(VALUES)
     remove([None, message], options(staging))
     assert not found.parent.exists()
@@ -50,10 +51,11 @@ def test_later_batches_and_files_of_others_stay(tmp_path: Path) -> None:
     messages = [handed(str(tmp_path), batch) for batch in (0, 1, 2)]
     folder = Path(messages[0].file).parent
     (folder / "notes.txt").touch()
-    (folder / "1-9-9.arrow.0f0f.part").touch()
+    (folder / "1-9-9-job-0a.arrow.0f0f.part").touch()
+    (folder / "1-9-9.arrow").touch()
     remove([messages[1]], options(str(tmp_path)))
-    assert sorted(each.name for each in folder.iterdir()) == ["2-2-7.arrow", "notes.txt"]
-    with pytest.raises(StagedRowsLost, match=r"3 rows of batch 0 were staged in .*0-2-7\.arrow"):
+    assert sorted(each.name for each in folder.iterdir()) == ["2-2-7-job-0f.arrow", "notes.txt"]
+    with pytest.raises(StagedRowsLost, match=r"3 rows of batch 0 were staged in .*0-2-7-job-0f\.arrow"):
         values(messages[0], str(tmp_path))
 
 
@@ -81,7 +83,7 @@ def test_sparks_names_of_object_stores_are_translated(
     monkeypatch.setattr(pyarrow.fs, "FileSystem", Files)
     message = handed(given)
     assert set(uris) == {asked}
-    assert message.file == "bucket/staging/query_1/0-2-7.arrow"
+    assert message.file == "bucket/staging/query_1/0-2-7-job-0f.arrow"
     assert values(message, given) == Counter(VALUES)
     remove([message], options(given))
     assert not list(tmp_path.rglob("*.*"))
@@ -101,6 +103,55 @@ def test_databricks_folders_are_those_that_each_machine_mounts(monkeypatch: pyte
     assert folders == ["/dbfs/shared/staging/query_1"]
 
 
-def test_an_unknown_file_system_is_refused_before_anything_runs() -> None:
-    with pytest.raises(IllegalOption, match=r"stagingDirectory begins with wasb:.*legal is .*s3a:.*dbfs:"):
-        options("wasb:/staging")
+@pytest.mark.parametrize("form", ["file:{}/st a", "file://{}/st#d", "file:{}/st?e", "file:{}/st%20a"])
+def test_a_local_folder_is_the_one_that_is_named(tmp_path: Path, form: str) -> None:
+    staging = form.format(tmp_path)
+    message = handed(staging)
+    assert Path(message.file).parent.parent == tmp_path / staging.rpartition("/")[2]
+    assert values(message, staging) == Counter(VALUES)
+
+
+def test_drivers_with_copies_of_one_checkpoint_have_files_of_their_own(tmp_path: Path) -> None:
+    one, two = handed(str(tmp_path)), handed(str(tmp_path), job="job-1a", values=[b"d", b"e", b"f"])
+    assert values(one, str(tmp_path)) == Counter(VALUES)
+    assert values(two, str(tmp_path)) == Counter([b"d", b"e", b"f"])
+
+
+@pytest.mark.parametrize(
+    ("staging", "says"),
+    [
+        ("wasb:/staging", "wasb: is not a known file system; legal is .*s3a:.*dbfs:"),
+        ("wasb://c@account/staging", "wasb: is not a known file system"),
+        ("file:st", "without a slash after file:; legal is file:///folder/staging"),
+        ("s3a:bucket/x", "without a slash after s3a:; legal is s3a://bucket/staging"),
+        ("s3a://", "without a bucket or container; legal is s3a://bucket/staging"),
+        ("gs:///x", "without a bucket or container; legal is gs://bucket/staging"),
+        ("abfss:/x", "without a bucket or container; legal is abfss://container@account"),
+        ("file://host/x", "names a machine; legal is file:///folder/staging"),
+        ("s3://bucket/st a", "with a blank or a # in an address; .*%20"),
+        ("hdfs://name:8020/st#d", "with a blank or a # in an address"),
+    ],
+)
+def test_a_staging_directory_that_would_be_another_is_refused_before_anything_runs(staging: str, says: str) -> None:
+    with pytest.raises(IllegalOption, match=f"stagingDirectory is '{re.escape(staging)}', .*{says}"):
+        options(staging)
+
+
+@pytest.mark.parametrize(
+    "error", [pa.ArrowInvalid("bad\naddress"), OSError("away"), ValueError("x"), NotImplementedError]
+)
+def test_a_file_system_that_cannot_be_reached_is_named_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    class Files(pyarrow.fs.FileSystem):  # type: ignore[misc]  # pyarrow publishes no types
+        @staticmethod
+        def from_uri(_: str) -> tuple[Any, str]:
+            raise error
+
+    monkeypatch.setattr(pyarrow.fs, "FileSystem", Files)
+    with pytest.raises(RowsNotStaged, match=r"\Asink: .* cannot stage rows \(.*\).*stagingDirectory.*\Z"):
+        handed("s3a://bucket/staging")
+    message = Handed("q", 0, 3, b"", "bucket/staging/q/0-2-7-job-0f.arrow", "h")
+    with pytest.raises(StagedRowsLost, match=r"\A.*say it with option stagingDirectory.*\Z"):
+        values(message, "s3a://bucket/staging")
+    remove([message], options("s3a://bucket/staging"))

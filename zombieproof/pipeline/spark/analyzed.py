@@ -5,14 +5,18 @@ Source: Spark's ``catalyst.plans.logical``.
 """
 
 import hashlib
+import io
 import pickle
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from zombieproof.pipeline.kafka import LOGGER
+from py4j.java_gateway import is_instance_of
+
+from zombieproof.pipeline.spark.active import LONGEST, without_limits
 from zombieproof.pipeline.spark.functions import digest_of
 from zombieproof.pipeline.spark.options import NO_TOPIC, source_options
 from zombieproof.pipeline.spark.plans import Node, UnsuitablePlan, topics_of
@@ -22,69 +26,203 @@ KAFKA: Final = "kafka"
 """Spark's name of its own source of Kafka."""
 STREAM: Final = "StreamingRelationV2"
 """Spark's class of a leaf that is read in micro-batches. Leaves that are read once do not look at a group."""
+_LINE: Final = r"^[ :+~!'-]*"
+"""What comes before an operator in the text of a plan."""
 _CHANGING: Final = (
-    (r"(StreamingRelationV2|DataSourceV2Relation) .*", r"\1"),  # its options may change
-    (r"(EventTimeWatermark) [0-9a-f-]{36}", r"\1"),
-    (r"(CollectMetrics .*), \d+$", r"\1"),
+    (rf"({_LINE}(?:StreamingRelationV2|DataSourceV2Relation)) .*", r"\1"),  # its options may change
+    (rf"({_LINE}EventTimeWatermark) [0-9a-f-]{{36}}", r"\1"),
+    (rf"({_LINE}CollectMetrics .*), \d+$", r"\1"),
     (r"(lambda \w+?)_\d+#", r"\1#"),
 )
 """What is another text each time that the same plan is made, and what is left of it."""
-LIMITS: Final = ("spark.sql.debug.maxToStringFields", "spark.sql.maxPlanStringLength")
-"""Of the text of a plan: Spark leaves out what is beyond."""
+_RELATIONS: Final = (STREAM, "DataSourceV2Relation")
+_NUMBERED: Final = (*_RELATIONS, "EventTimeWatermark", "CollectMetrics", "CTERelationDef", "CTERelationRef")
+"""Operators whose text changes."""
+_TOLD: Final = re.compile(
+    r"""'(?:(?!(?:true|false|null|nan|infinity)')(?:[^\W\d]|[%\\^])[\w%.:/@\\+*?^$=&~!<>|;-]*  # a word
+    | [ ,;:|/_=.&!?*+~^@<>\n\t-])'  # a separator
+    | -?\d+ | -?\d+\.\d+(?:E-?\d+)?D | true | false | NULL\ VOID | X'[0-9A-F]*'  # a number, a truth, none, bytes
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Literals in SQL that the text of a plan tells from any others: it shows neither their types nor where they end."""
+_EXPRESSIONS: Final = "org.apache.spark.sql.catalyst.expressions"
+_FUNCTION: Final = f"{_EXPRESSIONS}.PythonFuncExpression"
+_ZONED: Final = f"{_EXPRESSIONS}.TimeZoneAwareExpression"
+_NAMED: Final = f"{_EXPRESSIONS}.NamedExpression"
+_SUBQUERY: Final = f"{_EXPRESSIONS}.SubqueryExpression"
 
 
 def name_of(frame: Any, topic: str) -> str:
-    """The default name of a sink: output, plan without numbers of columns and objects, and the code of functions."""
+    """The default name of a sink: output, plan without numbers of columns and objects, and the code of functions.
+
+    It is the same each time that a program starts, in any session and thread.
+
+    Raises:
+        UnsuitablePlan: another plan might have the same name.
+    """
     analyzed = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
-    conf, before = frame.sparkSession.conf, {name: frame.sparkSession.conf.get(name) for name in LIMITS}
-    for name in LIMITS:
-        conf.set(name, str((1 << 31) - 16))  # the largest length of a text in Spark
-    try:
-        plan = str(analyzed.toString())
-    finally:
-        for name, limit in before.items():
-            conf.set(name, limit)
-    numbers: dict[str, str] = {}
-    for numbered in (r"#\d+L?", r"CTERelation(?:Def|Ref) \d+"):
-        plan = re.sub(numbered, lambda found: _numbered(found[0], numbers), plan)
-    for changing, rest in _CHANGING:
-        plan = re.sub(changing, rest, plan, flags=re.MULTILINE)
-    plan = "\n".join([plan, *_functions(analyzed)])
+    session = frame.sparkSession
+    with without_limits(session):
+        text = str(analyzed.toString())
+        told = _Told(session.sparkContext._gateway)  # noqa: SLF001
+        told.plan(analyzed)
+    plan = "\n".join([_without_numbers(text, told), *told.functions, *told.unclear])
     return f"{topic or NO_TOPIC}/{hashlib.sha256(plan.encode()).hexdigest()[:12]}"
 
 
-def _numbered(name: str, numbers: dict[str, str]) -> str:
-    """The name of a column or of a common table expression, with the number in which it comes in its plan."""
-    number = re.search(r"\d+", name)
-    assert number is not None
-    kind = name[: number.start()].removesuffix("Def ").removesuffix("Ref ")
-    return f"{name[: number.start()]}{numbers.setdefault(f'{kind} {number[0]}', str(len(numbers)))}"
+def _without_numbers(text: str, told: "_Told") -> str:
+    """The text of a plan, with columns and common table expressions numbered as they come, and without objects."""
+    numbers: dict[str, str] = {}
+
+    def column(found: re.Match[str]) -> str:
+        if not any(found.string.endswith(name, 0, found.start()) for name in told.columns.get(int(found[1]), ())):
+            return found[0]  # it is in a literal, a name or an option
+        return f"#{numbers.setdefault(f'# {found[1]}', str(len(numbers)))}"
+
+    def shared(found: re.Match[str]) -> str:
+        return f"{found[1]} {numbers.setdefault(f'CTERelation {found[2]}', str(len(numbers)))}"
+
+    operators = re.findall(rf"{_LINE}(?:{'|'.join(_NUMBERED)}) ", text, flags=re.MULTILINE)
+    if len(operators) > told.numbered:
+        raise UnsuitablePlan(
+            f"sink: a text in the plan looks like an operator of Spark ({', '.join(_NUMBERED)}), so a default name "
+            f"might be that of another plan; {_SET_NAME}"
+        )
+    text = re.sub(r"#(\d+)L?", column, text)
+    relations = {re.sub(r"#(\d+)L?", column, each): each.split(" ", 1)[0] for each in told.relations}
+    text = re.sub(rf"({_LINE}CTERelation(?:Def|Ref)) (\d+)", shared, text, flags=re.MULTILINE)
+    for relation, kind in relations.items():  # options may have several lines, such as certificates
+        text = text.replace(relation, kind)
+    for changing, rest in _CHANGING:
+        text = re.sub(changing, rest, text, flags=re.MULTILINE)
+    return text
 
 
-def _functions(node: Any, *, is_plan: bool = True) -> Iterator[str]:
-    """The digests of the Python functions of a plan or an expression, in the order of the plan."""
-    for child in each_of(node.children()):
-        yield from _functions(child, is_plan=is_plan)
-    if is_plan:
+class _Told:
+    """What a walk over a plan says beside its text.
+
+    Attributes:
+        functions: the digests of Python functions, in the order of the plan.
+        unclear: literals that look like others in the text, and time zones that are not there.
+        columns: what may come before the number of a column in the text, by numbers.
+        relations: the texts of those that sources read.
+        numbered: how many operators have a text that changes.
+    """
+
+    def __init__(self, gateway: Any) -> None:
+        self.functions: list[str] = []
+        self.unclear: list[str] = []
+        self.columns: dict[int, set[str]] = {}
+        self.relations: list[str] = []
+        self.numbered = 0
+        self._gateway = gateway
+        self._count = 0
+
+    def plan(self, node: Any) -> None:
+        """Walk over an operator and those below it, then over its expressions and subqueries."""
+        for child in each_of(node.children()):
+            self.plan(child)
+        kind = str(node.getClass().getSimpleName())
+        self.numbered += kind in _NUMBERED
+        if kind in _RELATIONS:
+            self.relations.append(str(node.verboseString(int(LONGEST))))
+        for column in str(node.output().mkString("\0")).split("\0"):
+            self._column(column)
         for expression in each_of(node.expressions()):
-            yield from _functions(expression, is_plan=False)
-    elif "Python" in node.getClass().getSimpleName():
-        yield _digest_of(node)
+            self._expression(expression)
+        for inside in each_of(node.innerChildren()):
+            self.plan(inside)
+
+    def _column(self, text: str) -> None:
+        name, _, number = text.rpartition("#")
+        if number.removesuffix("L").isdecimal():
+            self.columns.setdefault(int(number.removesuffix("L")), set()).add(name)
+
+    def _expression(self, node: Any) -> None:
+        kind = node.getClass()
+        name, simple = str(kind.getName()), str(kind.getSimpleName())
+        if simple == "AttributeReference":
+            self._column(str(node.toString()))
+            return
+        self._count += 1
+        if simple == "Literal":
+            literal = str(node.sql())
+            if literal == "NULL":
+                literal += f" {node.dataType().sql()}"
+            elif literal.startswith("TIMESTAMP "):  # in the time zone of the session
+                literal += f" {node.value()}"
+            if not _TOLD.fullmatch(literal):
+                self.unclear.append(repr((self._count, literal)))
+            return
+        for child in each_of(node.children()):
+            self._expression(child)
+        if self._is(node, name, _NAMED):
+            self._column(f"{node.name()}#{node.exprId().id()}")
+        elif self._is(node, name, _SUBQUERY):
+            self._column(f"#{node.exprId().id()}")
+        elif self._is(node, name, _FUNCTION):
+            self._column(f")#{node.resultId().id()}")
+        if "Python" in simple:
+            self.functions.append(_digest_of(node))
+        if self._is(node, name, _ZONED) and (simple != "Cast" or node.needsTimeZone()):
+            zone = str(node.timeZoneId().toString())
+            if not re.search(rf"{re.escape(zone)}(?:, (?:true|false))*\)\Z", str(node.toString())):
+                self.unclear.append(repr((self._count, zone)))
+
+    def _is(self, node: Any, name: str, kind: str) -> bool:
+        """Whether an expression of the class of that name is of a kind."""
+        if (name, kind) not in _kinds:
+            _kinds[name, kind] = is_instance_of(self._gateway, node, kind)
+        return _kinds[name, kind]
+
+
+_kinds: dict[tuple[str, str], bool] = {}
+"""Whether Spark's class of that name is of that kind."""
+_SET_NAME: Final = "set option name, to a text that no other write of the group has and that stays the same"
 
 
 def _digest_of(node: Any) -> str:
-    """The digest of a function that Spark has pickled for its workers; the one that this program gave to Spark."""
+    """The digest of a function that Spark has pickled for its workers, with the type of what it returns.
+
+    Raises:
+        UnsuitablePlan: it might be that of another function.
+    """
     try:
-        pickled = pickle.loads(bytes(node.func().command().unsafeArray()))  # noqa: S301  # made by this process
-        return digest_of(pickled[0] if isinstance(pickled, tuple) else pickled)  # a table function is a class
-    except Exception as unknown:  # noqa: BLE001  # unpickling runs code of the user
-        LOGGER.warning(
-            "sink: the default name does not cover the body of Python function %s (%s); set option name if another "
-            "query with the same group has a function of the same name",
-            node.toString(),
-            unknown,
-        )
-        return ""
+        kind, returned = int(node.evalType()), str(node.dataType().json())
+        found = _Unpickler(node, bytes(node.func().command().unsafeArray())).load()
+        if isinstance(found, bytes):  # a large function is a broadcast itself
+            found = _Unpickler(node, found).load()
+        digest = digest_of(found[0] if isinstance(found, tuple) else found)  # a table function is a class
+    except Exception as unknown:  # unpickling runs code of the user
+        reason = " ".join(str(unknown).split()) or type(unknown).__name__
+        raise UnsuitablePlan(
+            f"sink: Python function {node.name()} cannot be told from another one ({reason}), so a default name might "
+            f"be that of another write; {_SET_NAME}"
+        ) from unknown
+    return digest if (kind, returned) == _USUAL else f"{digest} {kind} {returned}"
+
+
+_USUAL: Final = (101, '"string"')
+"""`SQL_ARROW_BATCHED_UDF`, and the type that it returns if the user names none."""
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a function with the values of its broadcasts, which the driver has in files."""
+
+    def __init__(self, node: Any, pickled: bytes) -> None:
+        super().__init__(io.BytesIO(pickled))
+        self._node = node
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Find a class or a function, as `pickle` does."""
+        if (module, name) == ("pyspark.core.broadcast", "_from_id"):
+            return self._broadcast
+        return super().find_class(module, name)
+
+    def _broadcast(self, number: int) -> Any:
+        file = next(each.value().path() for each in self._node.func().broadcastVars() if each.id() == number)
+        return pickle.loads(Path(str(file)).read_bytes())  # noqa: S301  # made by this process
 
 
 @dataclass(frozen=True, slots=True)

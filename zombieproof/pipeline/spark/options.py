@@ -266,6 +266,8 @@ STAGING_SCHEMES: Final = {
     "dbfs": "file",
 }
 """Spark's schemes of file systems, and those of Arrow."""
+LOCAL_SCHEMES: Final = {"file": "", "dbfs": "/dbfs"}
+"""Those of folders that each machine has, and where it has them. What follows is a path, and not encoded."""
 STAGING_URI: Final = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]+):(?P<rest>/.*)")
 CHECKED: Final = "zombieproof.checked"
 """An option that `starting` adds after it has checked options, columns and plan: the default name of the sink."""
@@ -431,6 +433,14 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     )
 
 
+_EXAMPLES: Final = {
+    **{each: f"{each}:///folder/staging" for each in ("file", "hdfs", "viewfs", "dbfs")},
+    **{each: f"{each}://bucket/staging" for each in ("s3", "s3a", "s3n", "gs")},
+    **{each: f"{each}://container@account.dfs.core.windows.net/staging" for each in ("abfs", "abfss")},
+}
+"""A staging directory of each file system."""
+
+
 class _Options:
     """Options as Spark gives them: texts, by names without case."""
 
@@ -495,16 +505,31 @@ class _Options:
         """The folder for rows that are staged.
 
         Raises:
-            IllegalOption: nobody knows its file system.
+            IllegalOption: nobody knows its file system, or it would be another one than is meant.
         """
         folder = self.text("stagingDirectory")
-        named = STAGING_URI.fullmatch(folder)
-        if named and named["scheme"] not in STAGING_SCHEMES:
+        scheme, colon, rest = folder.partition(":")
+        if not colon or not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9+.-]+", scheme):
+            return folder
+        subject = f"{self._subject}: stagingDirectory is {folder!r}"
+        if scheme not in STAGING_SCHEMES:
             raise IllegalOption(
-                f"{self._subject}: stagingDirectory begins with {named['scheme']}:, which is not a known file system; "
-                "legal is a folder that driver and executors share, also one that begins with "
-                f"{', '.join(f'{each}:' for each in STAGING_SCHEMES)}"
+                f"{subject}, and {scheme}: is not a known file system; legal is a folder that driver and executors "
+                f"share, also one that begins with {', '.join(f'{each}:' for each in STAGING_SCHEMES)}"
             )
+        if not rest.startswith("/"):
+            raise IllegalOption(f"{subject}, without a slash after {scheme}:; legal is {_EXAMPLES[scheme]}")
+        if scheme in LOCAL_SCHEMES:
+            if re.match("//[^/]", rest):
+                raise IllegalOption(f"{subject}, which names a machine; legal is {_EXAMPLES[scheme]}, without a host")
+            return folder
+        address = rest.partition("?")[0]
+        if re.search(r"[\s#]", rest):
+            raise IllegalOption(
+                f"{subject}, with a blank or a # in an address; legal is a folder without them, or %20 and %23 for them"
+            )
+        if scheme not in ("hdfs", "viewfs") and not re.match("//[^/]", address):
+            raise IllegalOption(f"{subject}, without a bucket or container; legal is {_EXAMPLES[scheme]}")
         return folder
 
     def progress_topic(self) -> str:

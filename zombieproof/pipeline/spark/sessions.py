@@ -3,6 +3,7 @@
 from typing import Any
 
 from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline.spark.active import active, start_in_own_session
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
 from zombieproof.pipeline.spark.options import By, IllegalOption
 from zombieproof.pipeline.spark.plans import UnsuitablePlan
@@ -22,8 +23,10 @@ def register(spark: Any) -> None:
             "Spark Connect hides the plan of a query, so that the sink could not refuse one that would lose rows; use "
             "a classic session (SparkSession.builder.master(...))"
         )
-    spark.dataSource.register(ZombieproofSource)
+    with active(spark):
+        spark.dataSource.register(ZombieproofSource)
     check_starts()
+    start_in_own_session()
 
 
 @reason_first

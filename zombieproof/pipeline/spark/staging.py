@@ -17,14 +17,16 @@ import pyarrow.fs
 from pyspark.sql.datasource import WriterCommitMessage
 
 from zombieproof.pipeline.kafka import LOGGER
-from zombieproof.pipeline.spark.options import STAGING_SCHEMES, STAGING_URI, SinkOptions
+from zombieproof.pipeline.spark.options import LOCAL_SCHEMES, STAGING_SCHEMES, STAGING_URI, SinkOptions
 from zombieproof.pipeline.spark.progress import Counts
 from zombieproof.pipeline.spark.tables import TableRows, from_bytes, to_bytes
 from zombieproof.pipeline.spark.task_context import Attempt
 
 DEFAULT: Final = "zombieproof-staging"
-NAME: Final = re.compile(r"(?P<batch>-?\d+)-\d+-\d+\.arrow(\.\w+\.part)?\Z")
-"""Batch, partition and attempt (its number in the application); and a part of a file."""
+NAME: Final = re.compile(r"(?P<batch>-?\d+)-\d+-\d+(-job-\w+)?\.arrow(\.\w+\.part)?\Z")
+"""Batch, partition, attempt (its number in the application) and run of the driver; and a part of a file."""
+_NOT_REACHED: Final = (OSError, pa.ArrowException, ValueError, NotImplementedError)
+"""What Arrow's file systems raise."""
 
 
 class RowsNotStaged(RuntimeError):
@@ -61,6 +63,8 @@ class Handed(WriterCommitMessage):
 def hand_over(table: pa.Table, options: SinkOptions, attempt: Attempt, job: str) -> Handed:
     """The message of a task; its rows are staged if they are many.
 
+    `job` names the run of the driver.
+
     Raises:
         RowsNotStaged: the folder cannot be written.
     """
@@ -68,11 +72,12 @@ def hand_over(table: pa.Table, options: SinkOptions, attempt: Attempt, job: str)
     if table.nbytes <= options.inline:
         return Handed(query, batch, table.num_rows, to_bytes(table), "", "")
     try:
-        path = _stage(to_bytes(table), options, query, f"{batch}-{attempt.partition}-{attempt.task}.arrow")
-    except OSError as error:
+        name = f"{batch}-{attempt.partition}-{attempt.task}-{job}.arrow"  # another driver's tasks have the same numbers
+        path = _stage(to_bytes(table), options, query, name)
+    except _NOT_REACHED as error:
         raise RowsNotStaged(
-            f"sink: {platform.node()} cannot stage rows ({error}); legal is a folder that driver and executors can "
-            "write: say it with option stagingDirectory, or raise inlineBytes"
+            f"sink: {platform.node()} cannot stage rows ({_line(error)}); legal is a folder that driver and executors "
+            "can write: say it with option stagingDirectory, or raise inlineBytes"
         ) from error
     return Handed(query, batch, table.num_rows, b"", path, platform.node())
 
@@ -92,13 +97,13 @@ def files_of(staging: str) -> tuple[Any, str]:
     """The file system in which rows are staged, and the folder there.
 
     Raises:
-        OSError: it cannot be reached.
+        OSError, pa.ArrowException, ValueError, NotImplementedError: it cannot be reached.
     """
     named = STAGING_URI.fullmatch(staging)
     if named is None:
         return pyarrow.fs.LocalFileSystem(), str(Path(staging or Path(tempfile.gettempdir(), DEFAULT)).absolute())
-    if named["scheme"] == "dbfs":
-        return pyarrow.fs.LocalFileSystem(), f"/dbfs/{named['rest'].strip('/')}"
+    if named["scheme"] in LOCAL_SCHEMES:
+        return pyarrow.fs.LocalFileSystem(), f"{LOCAL_SCHEMES[named['scheme']]}/{named['rest'].strip('/')}"
     files, root = pyarrow.fs.FileSystem.from_uri(f"{STAGING_SCHEMES[named['scheme']]}:{named['rest']}")
     return files, root.rstrip("/")
 
@@ -120,11 +125,11 @@ def _table(handed: Handed, options: SinkOptions) -> Any:
         files, _ = files_of(options.staging)
         with files.open_input_stream(handed.file) as stream:
             table = from_bytes(stream.read())
-    except (OSError, pa.ArrowInvalid) as error:
+    except _NOT_REACHED as error:
         raise StagedRowsLost(
             f"sink: {handed.count} rows of batch {handed.batch} were staged in {handed.file} on {handed.host}, and the "
-            f"driver on {platform.node()} cannot read them ({error}); nothing of the batch is written. Legal is a "
-            "folder that driver and executors share: say it with option stagingDirectory, and run the batch again"
+            f"driver on {platform.node()} cannot read them ({_line(error)}); nothing of the batch is written. Legal "
+            "is a folder that driver and executors share: say it with option stagingDirectory, and run the batch again"
         ) from error
     if table.num_rows != handed.count:
         raise StagedRowsLost(
@@ -149,8 +154,12 @@ def remove(messages: Iterable[Handed | None], options: SinkOptions) -> None:
                 files.delete_file(path)
             if done and len(done) == len(there):
                 files.delete_dir(folder)
-        except OSError as error:
+        except _NOT_REACHED as error:
             LOGGER.warning("sink: rows of batch %s that are written stay in %s: %s", batch, folder, error)
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _batch_of(name: str) -> int:

@@ -249,7 +249,8 @@ def _check(writer: Any, *, streaming: bool) -> tuple[list[str], str, str]:
     plan = plan_of(frame, {each.rows: each.plan for each in _running.values()})
     refuse_plan(plan, options)
     _refuse_sources(options, plan, extra)
-    running, name = _function_of(session, plan, streaming=streaming), name_of(frame, options.topic)
+    running = _function_of(session, plan, streaming=streaming)
+    name = options.name if extra.get("name", "").strip() else name_of(frame, options.topic)
     if running is not None:
         _check_in_function(frame, options, plan, options.name or name, running)
     checkpoint = Checkpoint() if running is None else running.checkpoint
