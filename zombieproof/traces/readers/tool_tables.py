@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.readers import admin_text
-from zombieproof.traces.readers.files import TOPIC_PARTITION, place_of, plain_name
+from zombieproof.traces.readers.dump_name import NamedPlace, partition_named_by
 from zombieproof.traces.readers.layouts import is_log_line
 from zombieproof.traces.readers.lines import ELSEWHERE, PART
-from zombieproof.traces.readers.marks import COMMAND
 from zombieproof.traces.readers.tool_columns import (
     CONSUMER_GROUPS,
     DESCRIBE,
@@ -32,26 +30,18 @@ from zombieproof.traces.readers.tool_columns import (
     Value,
     value_of,
 )
+from zombieproof.traces.readers.tool_commands import SUBCOMMANDS, CommandLines, subcommand_in
 from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
 
 HEAD = 1 << 16
 LINES_BELOW = 40
 """As many lines below a mark show whether it is that of a table."""
 
-LONGEST_COMMAND = 1 << 11
-OPTION = re.compile(r"(?<!-)--(?P<name>[a-z][a-z-]{0,40})[ =]+(?P<value>[^\s-]\S*)")
-CONTINUES = re.compile(r"(?:\\|\s[\^`])\s*$")
-"""The end of a line after which a command continues: in a shell, cmd.exe and PowerShell."""
 OFFSET_LINE = re.compile(
     r"(?P<topic>[a-zA-Z0-9._-]{1,249}):(?P<partition>\d{1,10}):(?P<offset>-?\d{1,19})?(?:,\d{1,19})*", re.ASCII
 )
 TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}:\d{2}", re.ASCII)
-WITHOUT_HEADER = {
-    "find-hanging": FIND_HANGING,
-    "describe-producers": DESCRIBE_PRODUCERS,
-    "list": LIST,
-    "describe": DESCRIBE,
-}
+WITHOUT_HEADER = dict(zip(SUBCOMMANDS, (FIND_HANGING, DESCRIBE_PRODUCERS, LIST, DESCRIBE), strict=True))
 MARKS = (
     *("\nProducerId", "\tProducerId", " ProducerId", "|ProducerId", "kafka-transactions", "kafka-get-offsets"),
     *("CURRENT-OFFSET", "NEW-OFFSET", "#PARTITIONS", "#MEMBERS"),
@@ -80,15 +70,11 @@ def looks_like_tool_output(text: str) -> bool:
         return True
     command = ""
     for line in lines:
-        found = COMMAND.search(line)
-        command = _subcommand(found) if found else command
+        found = subcommand_in(line)
+        command = found or command
         if not found and _without_header(_bare(line), command):
             return True
     return _are_offsets(lines)
-
-
-def _subcommand(found: re.Match[str]) -> str:
-    return next((word for word in found["words"].split() if word in WITHOUT_HEADER), found["tool"])
 
 
 def holds_tool_output(data: memoryview) -> bool:
@@ -193,13 +179,10 @@ def _values(table: Table, names: Sequence[str], cells: Sequence[str]) -> dict[st
     return {name: value_of(table.columns[name], cell) for name, cell in zip(names, cells, strict=True)}
 
 
-def _named_by(file: str) -> TopicPartition | None:
-    """Return the partition that the folder or the name of a file tells."""
-    place = place_of(file)
-    if place.is_known:
-        return place.topic, place.partition
-    found = TOPIC_PARTITION.fullmatch(WORDS_OF_THE_TOOL.sub("", plain_name(file).split(".txt")[0]))
-    return (found["topic"], int(found["partition"])) if found else None
+def _named_by(file: str) -> NamedPlace | None:
+    """Return the partition that the name of a file tells, without what people put before it, or its folder."""
+    folder, slash, name = file.replace("\\", "/").rpartition("/")
+    return partition_named_by(f"{folder}{slash}{WORDS_OF_THE_TOOL.sub('', name)}")
 
 
 @dataclass(slots=True)
@@ -218,12 +201,11 @@ class _Reader:
     is_fresh: bool = False
     is_at_open_end: bool = False
     lines_of_logs: int = 0
-    command: str = ""
-    context: Context = field(default_factory=Context)
+    commands: CommandLines = field(default_factory=CommandLines)
+    begun_at: int = 0
     half: tuple[str, int] | None = None
-    unfinished_command: str = ""
     is_one_table: bool = True
-    is_placed_by_name: bool = False
+    named: NamedPlace | None = None
 
     def read(self, line: str, number: int) -> None:
         """Read one line."""
@@ -233,7 +215,7 @@ class _Reader:
         if OF_A_DUMP.match(line) or self._is_command(line):
             self.lines_of_logs, self.is_one_table = 0, False
             return
-        if self._is_header(line):
+        if self._is_header(line, number):
             self.lines_of_logs = 0
             return
         if not line.strip():
@@ -254,9 +236,13 @@ class _Reader:
     def _begin_part(self, name: str) -> None:
         """Begin a part of the file that `head` or `tail` has named: its name tells the partition."""
         self._drop_half()
-        named = _named_by(name)
-        self.context = Context({} if named is None else {"topic": named[0], "partition": str(named[1])})
-        self.table, self.command, self.is_beside_rows, self.is_one_table = None, "", False, False
+        named = self.named = _named_by(name)
+        self.commands.leave(
+            Context()
+            if named is None
+            else Context({"topic": named.place.topic, "partition": str(named.place.partition)})
+        )
+        self.table, self.is_beside_rows, self.is_one_table = None, False, False
 
     def _keep_half(self, line: str, number: int) -> None:
         """Keep a line that the next may complete: terminals wrap long lines."""
@@ -269,21 +255,13 @@ class _Reader:
         self.half = (line, number)
 
     def _is_command(self, line: str) -> bool:
-        whole = f"{self.unfinished_command} {line}".strip() if self.unfinished_command else line
-        found = COMMAND.search(whole)
-        self.unfinished_command = ""
-        if found is None or _header(line):
+        if _header(line) or not self.commands.take(line):
             return False
         self._drop_half()
-        if len(whole) < LONGEST_COMMAND and CONTINUES.search(whole):
-            self.unfinished_command = whole.rstrip()[:-1].rstrip()
-        self.command = _subcommand(found)
-        options = {option["name"]: option["value"].strip("'\"`") for option in OPTION.finditer(whole)}
-        self.context = Context(options)
         self.table, self.is_beside_rows = None, False
         return True
 
-    def _is_header(self, line: str) -> bool:
+    def _is_header(self, line: str, number: int) -> bool:
         words = _bare(line).split()
         if self.is_fresh and self.table is not None and set(words) <= set(self.table.columns) - set(self.names):
             self.names += words
@@ -295,7 +273,7 @@ class _Reader:
             if found is not None:
                 if text is line:
                     self._drop_half()
-                self._begin(found)
+                self._begin(found, number)
                 self.table, self.names, self.half = found, _bare(text).split(), None
                 self.ends_in_tab = text.endswith("\t")
                 self.is_beside_rows = self.is_fresh = True
@@ -303,17 +281,30 @@ class _Reader:
                 return True
         return False
 
-    def _begin(self, table: Table) -> None:
+    def _begin(self, table: Table, number: int) -> None:
         """Begin a table. The options of a command line are about one table of a kind, not about the next."""
         if self.table is table:
-            self.context = Context()
+            if self.commands.has_others:
+                self._forget_place()
+            self.commands.context = Context()
+        self.commands.begin_table()
+        self.begun_at = number
         self.is_one_table = self.is_one_table and not self.reports.rows
+
+    def _forget_place(self) -> None:
+        """Take back what the command line said of the last table, which may as well be of a command above it."""
+        reports, begun_at = self.reports, self.begun_at
+        reports.producers = [
+            row if row.told.line < begun_at or row.is_hanging else replace(row, place=None) for row in reports.producers
+        ]
+        if "GROUP" not in self.names:
+            reports.groups = [row if row.told.line < begun_at else replace(row, group=None) for row in reports.groups]
 
     def _is_row(self, line: str, number: int) -> bool:
         bare = _bare(line)
         self.is_fresh = False
         if self.table is None:
-            found = _without_header(bare, self.command)
+            found = _without_header(bare, self.commands.command.tool)
             if found is None:
                 return False
             self.table, self.names, self.ends_in_tab = found, list(found.columns), bare.endswith("\t")
@@ -337,7 +328,9 @@ class _Reader:
             self.reports.rows[table.tool] += self.is_beside_rows
             return self.is_beside_rows
         try:
-            row = table.row(_values(table, self.names, cells), self.context, Told(table.tool, self.file, number))
+            row = table.row(
+                _values(table, self.names, cells), self.commands.context, Told(table.tool, self.file, number)
+            )
         except Undecodable:
             return False
         if row is None:
@@ -375,8 +368,9 @@ class _Reader:
         """Return everything that was read, with notes."""
         self._drop_half()
         if self.is_one_table and (named := _named_by(self.file)) is not None:
-            self.is_placed_by_name = any(row.place is None for row in self.reports.producers)
-            self.reports.producers = [replace(row, place=row.place or named) for row in self.reports.producers]
+            self.named = named if any(row.place is None for row in self.reports.producers) else None
+            place = named.place.topic, named.place.partition
+            self.reports.producers = [replace(row, place=row.place or place) for row in self.reports.producers]
         self.reports.notes = [f"{self.file}: {note}" for note in self._notes()]
         return self.reports
 
@@ -386,12 +380,15 @@ class _Reader:
             yield f"{count} line{'s' if count > 1 else ''} not used, of {reason}"
         for tool in sorted(self.headless):
             yield f"rows of {tool} without their header: read by the order in which the tool prints the columns"
-        if self.is_placed_by_name and not place_of(self.file).is_known:
-            yield "no command line above names the partition of its producers: it is taken from the name of the file"
+        if self.named is not None:
+            whose = "folder" if self.named.is_of_folder else "file"
+            source = f"it is taken from the name of the {whose}"
+            yield f"no command line above names the partition of its producers: {source}"
         nameless = sum(row.place is None for row in self.reports.producers)
         if nameless:
             rows = f"{nameless} row{'s' if nameless > 1 else ''} of {TRANSACTIONS} describe-producers"
             other = "; the name of the file does not count, since its other lines may be about another partition"
-            yield f"{rows}: no command line above says of which partition{other if _named_by(self.file) else ''}"
+            why = "no command line above says for certain of which partition"
+            yield f"{rows}: {why}{other if _named_by(self.file) else ''}"
         if any(row.group is None for row in self.reports.groups):
             yield f"positions without the name of their group, which the command line of {CONSUMER_GROUPS} would tell"
