@@ -3,6 +3,7 @@
 import pytest
 
 from tests.traces.test_tool_tables import COMMAND, GROUPS, HANGING, LIST, PRODUCERS, read
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.readers.tool_commands import command_of
 
 ASK = COMMAND.strip()
@@ -12,7 +13,7 @@ OLD_GROUPS = "\n".join(line.split(maxsplit=1)[1] for line in GROUPS.strip().spli
 ASK_GROUP = "kafka-consumer-groups.sh --bootstrap-server h:9092 --describe --group readers"
 
 
-def places(text: str, name: str = "f") -> list[object]:
+def places(text: str, name: str = "f") -> list[TopicPartition | None]:
     """The partition of each table of producers, by its first row."""
     rows = read(text, name).producers
     assert len(rows) % 2 == 0
@@ -118,11 +119,11 @@ def test_a_command_may_be_wrapped_anywhere() -> None:
         for at in range(len(prompt) + 20, len(ASK) + len(prompt)):
             line = prompt + ASK
             for text in (f"{line[:at]}\n{line[at:]}", f"{line[:at].rstrip()}\n{line[at:].lstrip()}"):
-                found = places(f"{text}\n{PRODUCERS}")
-                assert found in ([HERE], [None]), text
+                assert set(places(f"{text}\n{PRODUCERS}")) <= {HERE, None}, text
     line = f"{ASK}13"
-    found = [places(f"{line[:at]}\n{line[at:]}\n{PRODUCERS}") for at in range(20, len(line))]
-    assert ([("pay", 213)] in found, [HERE] in found) == (True, False)
+    found = {place for at in range(20, len(line)) for place in places(f"{line[:at]}\n{line[at:]}\n{PRODUCERS}")}
+    assert found <= {("pay", 213), None}
+    assert ("pay", 213) in found
 
 
 @pytest.mark.parametrize("digit", "0123456789")
@@ -163,6 +164,16 @@ def test_a_prompt_may_stand_before_the_rest_of_a_command() -> None:
     assert places(f"{ASK} \\\n> other.txt\n{PRODUCERS}") == [None]
 
 
+# ---------------------------------------------------------------- other prompts
+
+
+@pytest.mark.parametrize("prompt", ["$ ", "❯ ", "me@host:~$ ", "[me@host ~]# ", "PS C:\\kafka> ", "root@kafka-0:/# "])
+def test_a_table_below_another_command_is_not_of_the_one_above_it(prompt: str) -> None:
+    assert places(f"{prompt}{ASK}\n{prompt}cat b.txt\n{PRODUCERS}") == [None]
+    assert places(f"{prompt}{ASK}\n{PRODUCERS}{prompt}cat b.txt\n{PRODUCERS}") == [HERE, None]
+    assert read(f"{prompt}{ASK}\n{PRODUCERS}{prompt}\n").notes == []
+
+
 # ---------------------------------------------------------------- groups
 
 
@@ -193,8 +204,8 @@ def test_runs_of_the_same_options_are_the_same() -> None:
     again = command_of(f"[user@host ~]$ bin/{ASK.replace('--topic pay --partition 2', '--partition 2 --topic pay')}")
     assert first is not None
     assert again is not None
-    assert first.run == again.run is not None
+    assert first.asked == again.asked is not None
     for line in (f"{ASK} --broker-id 2", f"kubectl exec a -- {ASK}", f"{ASK} | head -3", f"{ASK} > a.txt", OTHER):
         other = command_of(line)
         assert other is not None
-        assert other.run != first.run
+        assert other.asked != first.asked

@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.readers.marks import COMMAND
-from zombieproof.traces.readers.tool_columns import Context
+from zombieproof.traces.readers.tool_columns import NUMBER, Context
 
 LONGEST_COMMAND = 1 << 11
 OPTION = re.compile(r"(?<!-)--(?P<name>[a-z][a-z-]{0,40})(?:[ =]+(?P<value>\"[^\"]*\"|'[^']*'|[^\s-]\S*))?")
@@ -40,20 +41,46 @@ _QUIET = re.compile(
 _KEEPS_ROWS = re.compile("column|tee|cat|less|more")
 _FILTER = re.compile(f"{_KEEPS_ROWS.pattern}|e?grep|awk|sed|head|tail|sort|uniq|cut|tr|findstr|select-string|sls")
 """Commands through which people pipe a table."""
+_PROMPT = re.compile(
+    r"\s*(?:[$❯%]|#\s*$|\S*[\w~/\])][$❯]|\S*@\S*#|\[[^\[\]]+@[^\[\]]+\][$#]|(?:PS )?[A-Z]:\\\S*>)"
+    r"(?:\s+(?P<command>\S.*)?)?$"
+)
 _LAUNCHER = re.compile(r"\b(?:kubectl|oc|docker|podman|ssh|nerdctl)\b")
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a command line asks of which cluster: two that are equal print the same table, at different times."""
+
+    tool: str
+    started: str
+    options: frozenset[tuple[str, str]]
+
+    @property
+    def cluster(self) -> tuple[str, str | None]:
+        """How the cluster was reached."""
+        return self.started, dict(self.options).get("bootstrap-server")
+
+    @property
+    def place(self) -> TopicPartition | None:
+        """The partition whose leader was asked for its producers."""
+        options = dict(self.options)
+        partition = options.get("partition", "")
+        is_known = self.tool == "describe-producers" and "broker-id" not in options and NUMBER.fullmatch(partition)
+        return (options["topic"], int(partition)) if is_known and "topic" in options else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Command:
     """A command line. `context` is empty if the rows below may be of another command.
 
-    `tool` is the subcommand, or the tool where it has none. Runs with the same `run` ask the same; it is None where
-    that is not known. `is_behind`: its output may stand below that of later commands.
+    `tool` is the subcommand, or the tool where it has none. `asked` is None if it does not tell everything.
+    `is_behind`: its output may stand below that of later commands.
     """
 
     tool: str = ""
     context: Context = field(default_factory=Context)
-    run: object = None
+    asked: Asked | None = None
     is_behind: bool = False
 
 
@@ -87,6 +114,9 @@ class CommandLines:
         found = command_of(whole)
         if found is None:
             self._asked = None if line.strip() else self._asked
+            prompt = _PROMPT.match(line)
+            if prompt is not None and prompt["command"]:
+                self.leave(Context())
             return False
         if len(whole) < LONGEST_COMMAND and CONTINUES.search(whole):
             self._unfinished = whole.rstrip()[:-1].rstrip()
@@ -133,6 +163,11 @@ def _joined(command: str, line: str) -> str | None:
     return f"{command}{' ' if is_word else ''}{rest}"
 
 
+def is_prompt(line: str) -> bool:
+    """Return whether a line is the prompt of a shell, with a command or without one."""
+    return _PROMPT.match(line) is not None
+
+
 def subcommand_in(line: str) -> str | None:
     """Return the subcommand in a command line, or the tool where it has none; None in any other line."""
     found = COMMAND.search(line)
@@ -160,8 +195,7 @@ def command_of(line: str) -> Command | None:
     started = line[launcher.start() : found.start("tool")] if launcher else ""
     filters = [_first_word(piece) for separator, piece in pairwise(others) if separator == "|"]
     is_comparable = not _PLACEHOLDER.search(own) and all(map(_KEEPS_ROWS.fullmatch, filters))
-    run = (tool, started, frozenset(options)) if is_comparable else None
-    return Command(tool, Context(about), run)
+    return Command(tool, Context(about), Asked(tool, started, frozenset(options)) if is_comparable else None)
 
 
 def _subcommand(tool: str, words: str) -> str:

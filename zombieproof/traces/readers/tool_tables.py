@@ -30,7 +30,8 @@ from zombieproof.traces.readers.tool_columns import (
     Value,
     value_of,
 )
-from zombieproof.traces.readers.tool_commands import SUBCOMMANDS, CommandLines, subcommand_in
+from zombieproof.traces.readers.tool_commands import SUBCOMMANDS, CommandLines, is_prompt, subcommand_in
+from zombieproof.traces.readers.tool_runs import Runs, notes_of
 from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
 
 HEAD = 1 << 16
@@ -204,6 +205,7 @@ class _Reader:
     commands: CommandLines = field(default_factory=CommandLines)
     begun_at: int = 0
     half: tuple[str, int] | None = None
+    runs: Runs = field(default_factory=Runs)
     is_one_table: bool = True
     named: NamedPlace | None = None
 
@@ -221,6 +223,9 @@ class _Reader:
         if not line.strip():
             self._drop_half()
             self.is_beside_rows = self.is_fresh = False
+        elif is_prompt(line) and not _header(line):
+            self._drop_half()
+            self.is_beside_rows = self.is_fresh = self.is_one_table = False
         elif not (self._is_row(line, number) or self._is_printed_object(line, number) or self._is_offset(line, number)):
             if is_log_line(line):
                 self._drop_half()
@@ -242,6 +247,7 @@ class _Reader:
             if named is None
             else Context({"topic": named.place.topic, "partition": str(named.place.partition)})
         )
+        self.runs.begin_part()
         self.table, self.is_beside_rows, self.is_one_table = None, False, False
 
     def _keep_half(self, line: str, number: int) -> None:
@@ -288,6 +294,7 @@ class _Reader:
                 self._forget_place()
             self.commands.context = Context()
         self.commands.begin_table()
+        self.runs.begin(table, self.commands.command)
         self.begun_at = number
         self.is_one_table = self.is_one_table and not self.reports.rows
 
@@ -309,10 +316,12 @@ class _Reader:
                 return False
             self.table, self.names, self.ends_in_tab = found, list(found.columns), bare.endswith("\t")
             self.headless.add(found.tool)
+            self.commands.begin_table()
+            self.runs.begin(found, self.commands.command)
         # Editors trim the last tab of a row; a paste that was cut has no line feed after it.
         if self.ends_in_tab and self.is_at_open_end and 0 < bare.count("\t") < len(self.names):
             self._drop_half()
-            self.skipped[f"{self.table.tool} (the row is cut)"] += 1
+            self._skip(self.table, "the row is cut")
             return True
         if self._take(self.table, _cells(self.table, self.names, bare), number):
             self._drop_half()
@@ -337,6 +346,7 @@ class _Reader:
             self.reports.rows[f"{table.tool}: members without a partition"] += 1
         else:
             self.reports.take(row)
+            self.runs.take(row)
         return True
 
     def _is_printed_object(self, line: str, number: int) -> bool:
@@ -361,8 +371,12 @@ class _Reader:
     def _drop_half(self) -> None:
         self.is_one_table = self.is_one_table and self.half is None
         if self.half is not None and self.table is not None and self.is_beside_rows:
-            self.skipped[f"{self.table.tool} (the line does not have its columns)"] += 1
+            self._skip(self.table, "the line does not have its columns")
         self.half = None
+
+    def _skip(self, table: Table, why: str) -> None:
+        self.skipped[f"{table.tool} ({why})"] += 1
+        self.runs.spoil()
 
     def finish(self) -> ToolReports:
         """Return everything that was read, with notes."""
@@ -371,7 +385,8 @@ class _Reader:
             self.named = named if any(row.place is None for row in self.reports.producers) else None
             place = named.place.topic, named.place.partition
             self.reports.producers = [replace(row, place=row.place or place) for row in self.reports.producers]
-        self.reports.notes = [f"{self.file}: {note}" for note in self._notes()]
+        self.reports.leave_out(past := self.runs.past())
+        self.reports.notes = [f"{self.file}: {note}" for note in (*self._notes(), *notes_of(past))]
         return self.reports
 
     def _notes(self) -> Iterator[str]:

@@ -89,8 +89,8 @@ def _sources(evidence: Evidence, rows: Iterable[ProducerRow]) -> Iterator[str]:
         row.told for row in evidence.reports.transactions
     ]
     yield from dict.fromkeys(f"{each.tool} ({each.file})" for each in told)
-    empty = (tool for tool, count in evidence.reports.rows.items() if not count)
-    yield from (f"{tool} (without rows)" for tool in empty if tool.startswith("kafka-transactions.sh"))
+    empty = evidence.reports.rows.keys() - {each.tool for each in told}
+    yield from (f"{tool} (without rows)" for tool in sorted(empty) if tool.startswith("kafka-transactions.sh"))
 
 
 def _contradicted(examined: Examined, owners: Mapping[object, TransactionRow]) -> Iterator[str]:
