@@ -424,7 +424,7 @@ FOREIGN = {
     "root         1  0.0  0.0 167 113 ?  Ss   10:00   0:01 init\n",
     "docker": "CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES\n"
     '3f   kafka   "run"   2 hours ago   Up   9092   k\n',
-    "csv": "Topic,Partition,ProducerId,StartOffset\npay,2,31,40\n",
+    "csv": "Topic,Partition,Offset\npay,2,40\n",
     "kubectl": "NAME\tREADY\tSTATUS\tRESTARTS\tAGE\t\nkafka-0\t1\t2\t3\t4\t\n",
     "topics": "Topic: pay\tPartitionCount: 3\tReplicationFactor: 1\tConfigs: \n\tTopic: pay\tPartition: 0\tLeader: 1\n",
     "times": "12:30:00\n12:30:01\n",

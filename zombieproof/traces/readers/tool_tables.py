@@ -22,15 +22,16 @@ from zombieproof.traces.readers.tool_columns import (
     FIND_HANGING,
     GET_OFFSETS,
     LIST,
-    TABLES,
     TRANSACTIONS,
     Cell,
     Context,
     Table,
     Value,
+    table_with,
     value_of,
 )
 from zombieproof.traces.readers.tool_commands import SUBCOMMANDS, CommandLines, is_prompt, subcommand_in
+from zombieproof.traces.readers.tool_layouts import HEADER_WORD, as_printed, cut_header, plain_blanks
 from zombieproof.traces.readers.tool_runs import Runs, notes_of
 from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
 
@@ -46,6 +47,7 @@ WITHOUT_HEADER = dict(zip(SUBCOMMANDS, (FIND_HANGING, DESCRIBE_PRODUCERS, LIST, 
 MARKS = (
     *("\nProducerId", "\tProducerId", " ProducerId", "|ProducerId", "kafka-transactions", "kafka-get-offsets"),
     *("CURRENT-OFFSET", "NEW-OFFSET", "#PARTITIONS", "#MEMBERS"),
+    *(",ProducerId", ";ProducerId", '"ProducerId', ">ProducerId", "\xa0ProducerId"),
 )
 """Every header contains one of these, from the second line on."""
 OF_A_DUMP = re.compile(r"(?:\| )?(?:offset|baseOffset|key|payload): ")
@@ -58,14 +60,15 @@ REMARK = re.compile(r"(?:\s|//|#(?!PARTITIONS)|>)*")
 
 def looks_like_tool_output(text: str) -> bool:
     """Return whether text from the beginning of a file contains output of one of the tools."""
-    lines = text.removeprefix("\ufeff").split("\n")
+    text = plain_blanks(text.removeprefix("\ufeff"))
+    lines = [line for _, line in as_printed(text.split("\n"))]
     if any(mark in text for mark in admin_text.MARKS) and any(
         admin_text.is_printed_in(line) for line in lines if not OF_A_DUMP.match(line)
     ):
         return True
     lines = [line for line in lines if not NO_TABLE.match(line)]
-    if any(mark in f"\n{text}" for mark in MARKS) and (
-        any(map(_header, lines))
+    if (HEADER_WORD.search(text) or any(mark in text for mark in MARKS)) and (
+        any(_header(line) or cut_header(line) for line in lines)
         or any(_header(f"{first} {second}") for first, second in pairwise(lines) if first.strip() and second.strip())
     ):
         return True
@@ -99,13 +102,13 @@ def _places_with_marks(data: bytes) -> Iterator[str]:
 
 def read_tool_output(data: memoryview, file: str) -> ToolReports:
     """Read the rows of all tables of a file; the notes count the lines that were not used."""
-    text = bytes(data).decode(errors="replace").removeprefix("\ufeff")
-    reader = _Reader(file, _are_offsets(text.split("\n")[:400]))
-    lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
-        reader.is_at_open_end = number == len(lines)
+    text = plain_blanks(bytes(data).decode(errors="replace").removeprefix("\ufeff"))
+    lines = list(as_printed([line.rstrip("\r") for line in text.split("\n")]))
+    reader = _Reader(file, _are_offsets([line for _, line in lines[:400]]))
+    for number, line in lines:
+        reader.is_at_open_end = number == lines[-1][0]
         if line != ELSEWHERE:
-            reader.read(line.rstrip("\r"), number)
+            reader.read(line, number)
         else:
             reader.is_one_table = False
     return reader.finish()
@@ -115,7 +118,7 @@ def _header(line: str) -> Table | None:
     words = _bare(line).split()
     if len(words) < 2 or not all(word[0].isupper() or word[0] in "#(" for word in words):
         return None
-    return next((table for table in TABLES if table.is_header(words)), None)
+    return table_with(words)
 
 
 def _bare(line: str) -> str:
@@ -205,6 +208,7 @@ class _Reader:
     commands: CommandLines = field(default_factory=CommandLines)
     begun_at: int = 0
     half: tuple[str, int] | None = None
+    lacking: str = ""
     runs: Runs = field(default_factory=Runs)
     is_one_table: bool = True
     named: NamedPlace | None = None
@@ -218,7 +222,9 @@ class _Reader:
             self.lines_of_logs, self.is_one_table = 0, False
             return
         if self._is_header(line, number):
-            self.lines_of_logs = 0
+            self.lines_of_logs, self.lacking = 0, ""
+            return
+        if self._is_cut(line):
             return
         if not line.strip():
             self._drop_half()
@@ -237,6 +243,20 @@ class _Reader:
         elif self.lines_of_logs and self.table is not None:
             self.skipped[f"{self.table.tool} (the line does not have its columns)"] += self.lines_of_logs
             self.lines_of_logs = 0
+
+    def _is_cut(self, line: str) -> bool:
+        """Count a table that was cut before the columns that its rows need."""
+        if (found := cut_header(line)) is not None:
+            self._drop_half()
+            table, names = found
+            lack = ", ".join(sorted((table.needed | (table.marks if len(table.marks) == 1 else set())) - set(names)))
+            self.lacking = f"{table.tool} (the table lacks {lack})"
+            self.table, self.is_one_table = None, False
+            self.reports.rows[table.tool] += 0
+        elif not line.strip() or is_prompt(line):
+            self.lacking = ""
+        self.skipped[self.lacking] += bool(self.lacking)
+        return bool(self.lacking)
 
     def _begin_part(self, name: str) -> None:
         """Begin a part of the file that `head` or `tail` has named: its name tells the partition."""
@@ -391,7 +411,7 @@ class _Reader:
 
     def _notes(self) -> Iterator[str]:
         """Yield a sentence for each kind of line that was not used, and for each gap in the others."""
-        for reason, count in sorted(self.skipped.items()):
+        for reason, count in sorted((+self.skipped).items()):
             yield f"{count} line{'s' if count > 1 else ''} not used, of {reason}"
         for tool in sorted(self.headless):
             yield f"rows of {tool} without their header: read by the order in which the tool prints the columns"
