@@ -94,6 +94,12 @@ def wrapped(table: str, width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def test_a_header_may_be_followed_by_a_line_of_nothing_but_blanks() -> None:
+    table = padded(DESCRIBE.replace("pay-2,a-b-0    ", ",".join(f"pay-{at}" for at in range(20))))
+    (row,) = read(wrapped(table, 80)).transactions
+    assert row.partitions == frozenset(("pay", at) for at in range(20))
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_that_a_terminal_wrapped_says_the_same_at_any_width(name: str) -> None:
     table = padded(TABLES[name])
@@ -126,9 +132,9 @@ def test_a_table_that_a_terminal_cut_says_nothing_else_at_any_width(name: str, i
 def test_a_table_without_the_columns_that_its_rows_need_is_counted() -> None:
     text = "".join(line.rsplit("\t", 2)[0] + "\n" for line in PRODUCERS.splitlines())
     why = "(the table lacks CurrentTransactionStartOffset)"
-    assert read(f"some words\n{text}\nmore words\n").notes == [
-        f"f: 3 lines not used, of kafka-transactions.sh describe-producers {why}"
-    ]
+    reports = read(f"some words\n{text}\nmore words\n")
+    assert not reports.rows
+    assert reports.notes == [f"f: 3 lines not used, of kafka-transactions.sh describe-producers {why}"]
 
 
 # ---------------------------------------------------------------- others

@@ -152,11 +152,11 @@ def _wrapped_header(lines: Sequence[str], at: int, form: _Form) -> tuple[int, st
         if not is_whole and table_with(" ".join(pieces).split()):
             return count, " ".join(pieces)
         if all(len(piece) == width for piece in pieces[:-1]) and table_with("".join(pieces).split()):
-            form.width, form.height, form.columns = width, count, len("".join(pieces).split())
             # Nothing but blanks may have been left of the last column.
             rest = [line for line in lines[at + count : at + count + 1] if line and not line.strip()]
             is_full = len(pieces[-1]) == width
             found = count + len(rest) * is_full, "".join(pieces + rest * is_full)
+            form.width, form.height, form.columns = width, found[0], len(found[1].split())
     return found
 
 

@@ -252,7 +252,6 @@ class _Reader:
             lack = ", ".join(sorted((table.needed | (table.marks if len(table.marks) == 1 else set())) - set(names)))
             self.lacking = f"{table.tool} (the table lacks {lack})"
             self.table, self.is_one_table = None, False
-            self.reports.rows[table.tool] += 0
         elif not line.strip() or is_prompt(line):
             self.lacking = ""
         self.skipped[self.lacking] += bool(self.lacking)
