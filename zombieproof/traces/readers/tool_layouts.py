@@ -20,6 +20,8 @@ HEADER_WORD = re.compile(r"(?:Producer|Transactional|Coordinator)Id|CURRENT-|NEW
 _CELL = re.compile(r"<t([hd])\b[^>]*>(.*?)</t\1>", re.IGNORECASE)
 _TAG = re.compile(r"</?(?:table|tbody|thead|tr|td|th|pre|code|br|div|p)\b[^>]*>", re.IGNORECASE)
 _FIELD = re.compile(r"\s*(?P<name>[A-Z#][\w()#-]*)\s*[:=|]\s?(?P<value>.*)")
+_COLUMNS = frozenset(name for table in TABLES for name in table.columns)
+_MOST_COLUMNS = max(len(table.columns) for table in TABLES)
 _SEPARATORS = (",", ";")
 MOST_PIECES = 6
 """As many lines at most a line of a table was wrapped into."""
@@ -64,11 +66,16 @@ class _Form:
     cut_at: int = 0
     whole: int = 0
 
+    @property
+    def is_active(self) -> bool:
+        """Whether the lines below the table may have its layout."""
+        return bool(self.separator or self.width or self.cut_at)
+
 
 def _next(lines: Sequence[str], at: int, form: _Form) -> tuple[int | str, str]:
     """Return the next line as it was printed, and how many it takes, or the row that stands with it in one block."""
     line = lines[at]
-    if "<" in line and (cells := _CELL.findall(line)):
+    if "<" in line and (cells := _CELL.findall(line) if "</t" in line.lower() else []):
         return 1, "\t".join(html.unescape(_TAG.sub("", cell)).strip() for _, cell in cells) + "\t"
     if "<" in line and _TAG.search(line) and not _TAG.sub("", line).strip():
         return 1, ""
@@ -78,6 +85,8 @@ def _next(lines: Sequence[str], at: int, form: _Form) -> tuple[int | str, str]:
             return height, row
         form.names = tuple(fields)
         return row, "\t".join(fields) + "\t"
+    if not form.is_active and not HEADER_WORD.search(line):
+        return 1, line
     if found := _separated(line, form):
         return 1, found
     if glued := _glued(lines, at, form):
@@ -90,10 +99,13 @@ def _next(lines: Sequence[str], at: int, form: _Form) -> tuple[int | str, str]:
 
 def _height(lines: Sequence[str], at: int) -> int:
     """Return how many lines from here on name a column each, none twice; 0 if they are not a row of a table."""
+    first = _FIELD.match(lines[at])
+    if first is None or first["name"] not in _COLUMNS:
+        return 0
     names: list[str] = []
-    for line in lines[at : at + max(len(table.columns) for table in TABLES)]:
+    for line in lines[at : at + _MOST_COLUMNS]:
         found = _FIELD.fullmatch(line)
-        if found is None or found["name"] in names or not any(found["name"] in table.columns for table in TABLES):
+        if found is None or found["name"] in names or found["name"] not in _COLUMNS:
             break
         names.append(found["name"])
     return len(names) if table_with(names) else 0
@@ -143,11 +155,13 @@ def _glued(lines: Sequence[str], at: int, form: _Form) -> tuple[int, str] | None
 
 def _wrapped_header(lines: Sequence[str], at: int, form: _Form) -> tuple[int, str] | None:
     width = len(lines[at])
+    if next(iter(lines[at].split(maxsplit=1)), "") not in _COLUMNS:
+        return None
     is_whole = table_with(lines[at].split()) is not None
     found = None
     for count in range(2, MOST_PIECES + 1) if width >= NARROWEST and HEADER_WORD.search(lines[at]) else ():
         pieces = list(lines[at : at + count])
-        if len(pieces) < count or not pieces[-1].strip():
+        if len(pieces) < count or not pieces[-1].strip() or (is_whole and len(pieces[-2]) != width):
             break
         if not is_whole and table_with(" ".join(pieces).split()):
             return count, " ".join(pieces)
@@ -162,15 +176,15 @@ def _wrapped_header(lines: Sequence[str], at: int, form: _Form) -> tuple[int, st
 
 def cut_header(line: str) -> tuple[Table, list[str]] | None:
     """Return the table of a header of which the end is missing, and its whole columns."""
-    words = line.split()
-    if len(words) < 3:
+    words = line.split() if HEADER_WORD.search(line) else []
+    if len(words) < 3 or words[0] not in _COLUMNS:
         return None
     for table in TABLES:
         *whole, last = words
         names = set(table.columns)
         is_cut = last not in names and any(name.startswith(last) for name in names - set(whole))
         named = whole if is_cut else words
-        if set(named) <= names and (is_cut or last in names) and HEADER_WORD.search(line):
+        if set(named) <= names and (is_cut or last in names):
             return table, named
     return None
 

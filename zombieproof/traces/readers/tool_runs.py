@@ -55,25 +55,28 @@ class Runs:
 
     def past(self) -> list[Row]:
         """Return the rows that a later run shows to be past."""
-        return [
-            row
-            for at, run in enumerate(self._runs)
-            for row in run.rows
-            if any(_ends(later, run, row) for later in self._runs[at + 1 :])
-        ]
+        kept: dict[object, set[object]] = {}
+        """What all later runs print, by what they ask."""
+        past: list[Row] = []
+        for run in reversed(self._runs):
+            if run.asked is None:
+                continue
+            past += [
+                row for row in run.rows if any(_key(row) not in kept[key] for key in _asks(run, row) if key in kept)
+            ]
+            about = (run.part, run.asked), (run.part, run.asked.cluster, run.asked.place)
+            for key in about[: 1 + (run.asked.place is not None)] if run.is_whole else ():
+                keys = set(map(_key, run.rows))
+                kept[key] = kept[key] & keys if key in kept else keys
+        return past
 
 
-def _ends(later: _Run, run: _Run, row: Row) -> bool:
-    if not later.is_whole or later.asked is None or run.asked is None or later.part != run.part:
-        return False
-    is_same = later.asked == run.asked
-    is_about_its_partition = (
-        isinstance(row, ProducerRow)
-        and row.place is not None
-        and row.place == later.asked.place
-        and later.asked.cluster == run.asked.cluster
-    )
-    return (is_same or is_about_its_partition) and _key(row) not in map(_key, later.rows)
+def _asks(run: _Run, row: Row) -> Iterator[object]:
+    """Yield what a later run may ask to show whether a row still holds: the same, or the producers there."""
+    if run.asked is not None:
+        yield run.part, run.asked
+        if isinstance(row, ProducerRow) and row.place is not None:
+            yield run.part, run.asked.cluster, row.place
 
 
 def _key(row: Row) -> object:
