@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -87,6 +88,27 @@ def test_positions_of_every_release_are_read(printed: str) -> None:
 def test_an_end_is_read() -> None:
     [row] = rows("{in-0=ListOffsetsResultInfo(offset=7, timestamp=-1, leaderEpoch=Optional[0])}")
     assert row == EndRow(("in", 0), 7, row.told)
+
+
+def test_each_of_many_records_in_one_line_is_of_its_own_partition() -> None:
+    lists = [f"pay-{at}=PartitionProducerState(activeProducers=[{PRODUCER}, {PRODUCER}])" for at in range(3)]
+    found = rows(f"{{{', '.join(lists)}, in-9=OffsetAndMetadata{{offset=20, metadata=''}}, orders-4=[{PRODUCER}]}}")
+    assert [(type(row), row.place) for row in found if not isinstance(row, TransactionRow)] == [
+        *((ProducerRow, ("pay", at)) for at in (0, 0, 1, 1, 2, 2)),
+        (GroupRow, ("in", 9)),
+        (ProducerRow, ("orders", 4)),
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 4_000])
+def test_the_time_for_a_line_grows_with_its_length_alone(count: int) -> None:
+    producers = f"{{pay-2=PartitionProducerState(activeProducers=[{', '.join([PRODUCER] * count)}])}}"
+    position = "OffsetAndMetadata{offset=1, metadata=''}"
+    positions = f"{{{', '.join(f'in-{at}={position}' for at in range(count))}}}"
+    before = process_time()
+    assert [row.place for row in rows(producers) if isinstance(row, ProducerRow)] == [("pay", 2)] * count
+    assert len(rows(positions)) == count
+    assert process_time() - before < 5, "seconds; it takes a minute if each record looks at the whole line"
 
 
 @pytest.mark.parametrize("printed", [LISTING, DESCRIPTION, PRODUCER])

@@ -11,8 +11,10 @@ from zombieproof.cli.judging import exit_code
 from zombieproof.report.open_text import show_open
 from zombieproof.report.replay_text import show_report
 from zombieproof.report.screen import Screen
+from zombieproof.traces.explaining.open.stated import what_is_stated
 from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.narrowing import EVERYTHING
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.readers.dump_name import partition_named_by
 from zombieproof.traces.readers.files import opened
@@ -147,7 +149,11 @@ NAMES = {
     "orders-12 (1).txt": "orders-12",
     "a.b-c_d-7.txt.gz": "a.b-c_d-7",
     "dump___transaction_state-1.txt": "__transaction_state-1",
-    "orders-2/dump.txt": "orders-2",
+    "kafka-logs/orders-2/dump.txt": "orders-2, the name of its folder",
+    "kafka-2/kafka-log0/orders-2/dump.txt": "orders-2, the name of its folder",
+    "evidence/__transaction_state-7/dump.txt": "__transaction_state-7, the name of its folder",
+    "kafka-logs/refunds-1/orders-3.txt": "orders-3",
+    "ticket-4711/orders-3.txt": "orders-3",
 }
 NAMELESS = (
     "dump.txt",
@@ -160,6 +166,18 @@ NAMELESS = (
     "orders-007.txt",
     "dump-20251128.txt",
     "orders_0.txt",
+    "2025-11-28.txt",
+    "11-28-2025.txt",
+    "orders-2025-11.txt",
+    "PROJ-4711.txt",
+    "my-cluster-kafka-2.txt",
+    "eu-broker-3.txt",
+    "ticket-4711/dump.txt",
+    "2025-11-28/dump.txt",
+    "kafka-2/dump.txt",
+    "evidence/orders-2/dump.txt",
+    "kafka-logs/2025-11-28/dump.txt",
+    "kafka-logs/PROJ-4711/dump.txt",
     "",
     "-",
 )
@@ -170,6 +188,16 @@ def test_a_name_names_a_partition(name: str) -> None:
     found = partition_named_by(name)
     assert found is not None
     assert found.told == NAMES[name]
+
+
+def test_a_folder_with_files_of_a_broker_names_its_partition(tmp_path: Path) -> None:
+    folder = tmp_path / "orders-2"
+    folder.mkdir()
+    assert partition_named_by(str(folder / "dump.txt")) is None
+    (folder / "leader-epoch-checkpoint").write_text("")
+    found = partition_named_by(str(folder / "dump.txt"))
+    assert found is not None
+    assert found.told == "orders-2, the name of its folder"
 
 
 @pytest.mark.parametrize("name", NAMELESS)
@@ -185,6 +213,8 @@ def test_a_dump_without_its_first_line_is_of_the_partition_in_its_name(
     assert (found.report.damage, found.report.lso) == ([], {"orders-0": 7})
     assert found.report.verdict is Judgement.CONFORMS
     assert "the partition of a dump from its name: orders-0" in said(found.report, capsys)
+    stated = what_is_stated(found, EVERYTHING)
+    assert stated.unread == [f"{found.evidence.files[0]}: the partition of a dump from its name: orders-0"]
 
 
 @pytest.mark.parametrize("path", [None, "00000000000000000000.log"])

@@ -166,6 +166,18 @@ def test_a_segment_whose_only_record_is_gone_is_named(is_first: bool, tmp_path: 
     assert damage.message == "0 of the 1 records at offset 7 are shown"
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_segment_that_was_dumped_with_and_without_records_lacks_none(is_first: bool, tmp_path: Path) -> None:
+    log = text_of("4.3")
+    bare = "".join(line for line in log.splitlines(keepends=True) if not line.startswith("| "))
+    report = report_of(tmp_path, paste=bare + log if is_first else log + bare)
+    assert (report.damage, report.lso) == ([], {"orders-0": 7})
+    assert report.transactions == report_of(tmp_path, paste=log).transactions
+    other = bare.replace("baseSequence: 0 ", "baseSequence: 5 ", 1)
+    assert other != bare
+    assert report_of(tmp_path, paste=other + log).damage != []
+
+
 # ---------------------------------------------------------------- logs without a partition
 
 

@@ -283,12 +283,43 @@ def test_a_plan_to_reset_positions_is_counted() -> None:
 
 
 def test_the_partition_is_that_of_the_command_or_the_folder_or_not_known() -> None:
-    assert read(PRODUCERS, "data/pay-2/producers.txt").producers[0].place == ("pay", 2)
+    assert read(PRODUCERS, "kafka-logs/pay-2/producers.txt").producers[0].place == ("pay", 2)
     alone = read(PRODUCERS)
     assert alone.producers[0].place is None
     assert "no command line above" in alone.notes[0]
     after = read(f"{COMMAND}{PRODUCERS}\n{COMMAND.replace('--partition 2', '--partition=7')}{PRODUCERS}")
     assert [row.place for row in after.producers] == [("pay", 2)] * 2 + [("pay", 7)] * 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "ticket-4711/producers.txt",
+            "2026-11-30/producers.txt",
+            "kafka-2/producers.txt",
+            "data/shop-1/producers.txt",
+        ),
+        *("2026-11-30.txt", "kafka-2.txt", "PROJ-4711.txt", "case-17.txt", "pay-2/dump.txt"),
+    ],
+)
+def test_tickets_dates_and_hosts_are_not_partitions(name: str) -> None:
+    reports = read(PRODUCERS, name)
+    assert {row.place for row in reports.producers} == {None}
+    assert "no command line above" in reports.notes[0]
+
+
+@pytest.mark.parametrize("folder", ["ticket-4711", "kafka-logs/refunds-7", "kafka-2"])
+def test_the_name_of_the_file_counts_before_that_of_its_folder(folder: str) -> None:
+    reports = read(PRODUCERS, f"{folder}/pay-2.txt")
+    assert {row.place for row in reports.producers} == {("pay", 2)}
+    assert "taken from the name of the file" in reports.notes[0]
+
+
+def test_the_folder_of_a_partition_names_it_and_then_that_is_said() -> None:
+    reports = read(PRODUCERS, "kafka-logs/pay-2/producers.txt")
+    assert {row.place for row in reports.producers} == {("pay", 2)}
+    assert "taken from the name of the folder" in reports.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -393,7 +424,7 @@ FOREIGN = {
     "root         1  0.0  0.0 167 113 ?  Ss   10:00   0:01 init\n",
     "docker": "CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES\n"
     '3f   kafka   "run"   2 hours ago   Up   9092   k\n',
-    "csv": "Topic,Partition,ProducerId,StartOffset\npay,2,31,40\n",
+    "csv": "Topic,Partition,Offset\npay,2,40\n",
     "kubectl": "NAME\tREADY\tSTATUS\tRESTARTS\tAGE\t\nkafka-0\t1\t2\t3\t4\t\n",
     "topics": "Topic: pay\tPartitionCount: 3\tReplicationFactor: 1\tConfigs: \n\tTopic: pay\tPartition: 0\tLeader: 1\n",
     "times": "12:30:00\n12:30:01\n",

@@ -5,6 +5,7 @@ Source: reference §9.4, §9.5; TransactionsCommand, ConsumerGroupCommand, GetOf
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zombieproof.formats.topics import TopicPartition
@@ -120,6 +121,18 @@ class ToolReports:
         else:
             self.ends.append(row)
         self.rows[row.told.tool] += 1
+
+    def leave_out(self, past: Iterable[ProducerRow | TransactionRow | GroupRow | EndRow]) -> None:
+        """Leave out rows of one file that are past; they stay counted."""
+        lines = {(row.told.tool, row.told.line) for row in past}
+
+        def holds(row: ProducerRow | TransactionRow | GroupRow) -> bool:
+            return (row.told.tool, row.told.line) not in lines
+
+        if lines:
+            self.producers = list(filter(holds, self.producers))
+            self.transactions = list(filter(holds, self.transactions))
+            self.groups = list(filter(holds, self.groups))
 
     def positions(self) -> dict[tuple[str | None, TopicPartition], GroupRow]:
         """Return the last position of each group and partition, without those that were deleted.

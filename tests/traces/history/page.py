@@ -153,6 +153,13 @@ for everybody: when one of its records is read under read_committed, all of it h
 did not happen, and never will. `fenced` says that the process has lost its transactional id, and nothing of what became
 of the request. Write `unknown` where you doubt: it costs strictness, and is never wrong.
 
+A history has no mark at its end, and a process may die at any line. A file that was copied too early or lost its last
+lines therefore looks like that of a process that died. `zombieproof history` takes every file for whole. If the last
+lines of a process are missing, it can report `phantom_read`, `aborted_read`, `uncommitted_offset` and
+`offset_ahead_of_output` without cause. Such a finding names each file that ends before the anomaly shows. Only a last
+line that is cut itself is refused. Flush each line before the call that it describes, as `HistoryWriter` does, and
+copy the files when their processes have ended.
+
 ## Lines
 
 Every line has `at`, a number that increases, and its `kind`.

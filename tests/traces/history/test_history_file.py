@@ -247,3 +247,43 @@ def test_an_error_says_the_same_in_another_process() -> None:
     error = HistoryError("h.jsonl", 3, "says nothing")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.line) == ("h.jsonl, line 3: says nothing", 3)
+
+
+def in_files(told: Told, tmp_path: Path, text: str, *, without: int) -> list[str]:
+    """The messages about a history in a file for each process, of which that of A lacks its last lines."""
+    events = told(text).events
+    paths = []
+    for name in ("A", "B", "R"):
+        own = [event for event in events if name in (getattr(event, "process", ""), getattr(event, "reader", ""))]
+        lines = [HEADER, *map(format_event, own[: len(own) - without] if name == "A" else own)]
+        paths.append(tmp_path / f"{name}.jsonl")
+        paths[-1].write_text("".join(f"{line}\n" for line in lines))
+    return [f"{each.anomaly}: {each.message}" for each in judge(read_history(*paths)).findings]
+
+
+STORY = (
+    "A init x; A init ok; B begin 1; B send z u; A begin 1; A send v t; A ack v 0; A commit; A committed; B ack z 0; "
+    "B commit; B committed; R reads t 0; R got v t 0"
+)
+
+
+def test_a_finding_that_rests_on_missing_lines_names_the_file_that_ends_before_it(told: Told, tmp_path: Path) -> None:
+    assert in_files(told, tmp_path, STORY, without=0) == []
+    assert in_files(told, tmp_path, STORY, without=1) == []
+    path = tmp_path / "A.jsonl"
+    (aborted,) = in_files(told, tmp_path, STORY, without=2)
+    assert aborted.startswith("aborted_read: ")
+    assert aborted.endswith(f", unless lines are missing at the end of {path}, which ends at 7")
+    (phantom,) = in_files(told, tmp_path, STORY, without=4)
+    assert phantom.startswith("phantom_read: ")
+    assert f"{path}, which ends at 5 or {tmp_path / 'B.jsonl'}, which ends at 12" in phantom
+
+
+def test_a_file_that_goes_on_is_not_said_to_lack_lines(told: Told, tmp_path: Path) -> None:
+    later = f"{STORY}; A begin 2; A send w t; A ack w 2".replace("A commit; A committed; ", "")
+    (aborted,) = in_files(told, tmp_path, later, without=0)
+    assert aborted.startswith("aborted_read: ")
+    assert "unless" not in aborted
+    refused = "A send v t; A fail v; R reads t 0; R got v t 0"
+    (phantom,) = in_files(told, tmp_path, refused, without=0)
+    assert "unless" not in phantom

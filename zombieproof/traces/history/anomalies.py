@@ -50,8 +50,13 @@ SENTENCES: Final = {
 
 
 class Found(NamedTuple):
-    """One anomaly: what it is about, and the events that show it, in the order in which they are told."""
+    """One anomaly: what it is about, and the events that show it, in the order in which they are told.
+
+    If it rests on a line that nobody wrote, `silent` is the process that would have written it ("": any), since a file
+    that was cut at its end may have had that line.
+    """
 
     anomaly: Anomaly
     message: str
     events: tuple[Event, ...]
+    silent: str | None = None

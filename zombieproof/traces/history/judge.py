@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from zombieproof.traces.history.anomalies import SENTENCES, Found
+from zombieproof.traces.history.events import Begin, CommitOffsets, Send
 from zombieproof.traces.history.facts import Facts, Fate
 from zombieproof.traces.history.fold import Impossible, fold
 from zombieproof.traces.history.history_file import History, HistoryError, format_event
@@ -73,7 +74,20 @@ def _told(history: History, found: Found) -> HistoryFinding:
     for event in sorted(found.events, key=lambda each: each.at):
         file, line = history.place_of(event)
         shown.append(Shown(file=file, line=line, at=event.at, event=format_event(event)))
-    return HistoryFinding(anomaly=found.anomaly, sentence=SENTENCES[found.anomaly], message=found.message, events=shown)
+    message = found.message
+    if found.silent is not None and (ends := list(_ends_before(history, found, found.silent))):
+        message += f", unless lines are missing at the end of {' or '.join(ends)}"
+    return HistoryFinding(anomaly=found.anomaly, sentence=SENTENCES[found.anomaly], message=message, events=shown)
+
+
+def _ends_before(history: History, found: Found, process: str) -> Iterator[str]:
+    """Yield the files of a process that end before an anomaly shows: nothing tells whether one was cut at its end."""
+    shown_at = max(event.at for event in found.events)
+    for source in history.sources:
+        writers = {event.process for event in source.events if isinstance(event, (Begin, Send, CommitOffsets))}
+        is_of_process = process in writers if process else bool(writers)
+        if is_of_process and source.events[-1].at < shown_at:
+            yield f"{source.name}, which ends at {source.events[-1].at}"
 
 
 def _counts(history: History, facts: Facts) -> HistoryCounts:

@@ -7,6 +7,7 @@ OffsetAndMetadata prints in braces since 0.11. The keys of maps name the transac
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import TopicPartition
@@ -35,6 +36,7 @@ LISTED = re.compile(
     r"transactionalId='(?P<id>.*?)', producerId=(?P<producer>-?\d{1,19}), transactionState=(?P<state>\w+)\)"
 )
 PARTITION = re.compile(r"(?<![a-zA-Z0-9._-])(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})$", re.ASCII)
+LONGEST_PLACE = 1 + 249 + 1 + 10
 PRODUCERS_OF = re.compile(
     r"(?<![a-zA-Z0-9._-])(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})[= ]"
     r"(?:PartitionProducerState\(activeProducers=)?\[",
@@ -56,14 +58,18 @@ def rows_in(line: str, file: str, number: int, skipped: Counter[str]) -> Iterato
     if not is_printed_in(line):
         return
     starts = list(STARTS.finditer(line))
+    since = 0
+    place: TopicPartition | None = None
     for at, found in enumerate(starts):
         mark = next(mark for mark in MARKS if found.group().startswith(mark))
         end = starts[at + 1].start() if at + 1 < len(starts) else len(line)
         name = mark.strip("=({")
         told = Told(f"{name} of Kafka's Admin client", file, number)
-        before, inside = line[: found.start()], line[found.start() + len(mark) : end]
+        before, inside = line[since : found.start()], line[found.start() + len(mark) : end]
+        since, place = found.start(), _producers_of(before) or place
         try:
-            yield READERS[mark](before, inside, told)
+            row = READERS[mark](before, inside, told)
+            yield replace(row, place=place) if isinstance(row, ProducerRow) else row
         except Undecodable as fault:
             skipped[f"{name} of Kafka's Admin client ({fault})"] += 1
 
@@ -91,13 +97,18 @@ def _description(before: str, inside: str, told: Told) -> Row:
     )
 
 
-def _producer(before: str, inside: str, told: Told) -> Row:
+def _producers_of(before: str) -> TopicPartition | None:
+    """Return the partition whose list of producers begins last in a text."""
+    places = list(PRODUCERS_OF.finditer(before)) if "[" in before else []
+    return (places[-1]["topic"], int(places[-1]["partition"])) if places else None
+
+
+def _producer(_: str, inside: str, told: Told) -> Row:
     fields = _fields(inside)
-    places = list(PRODUCERS_OF.finditer(before))
     last = fields.number("lastTimestamp")
     coordinator_epoch = _optional(fields, "coordinatorEpoch")
     return ProducerRow(
-        place=(places[-1]["topic"], int(places[-1]["partition"])) if places else None,
+        place=None,
         producer_id=fields.number("producerId"),
         producer_epoch=fields.number("producerEpoch"),
         coordinator_epoch=NONE if coordinator_epoch is None else coordinator_epoch,
@@ -119,7 +130,7 @@ def _end(before: str, inside: str, told: Told) -> Row:
 
 
 def _place(before: str) -> TopicPartition:
-    found = PARTITION.search(before)
+    found = PARTITION.search(before[-LONGEST_PLACE:])
     if found is None:
         raise Undecodable("no partition stands before it")
     return found["topic"], int(found["partition"])

@@ -76,23 +76,28 @@ class DumpContent:
     short: set[int] = field(default_factory=set)
     earlier_at: int = 0
     has_repeats: bool = False
-    showing: set[Place] = field(default_factory=set)
-    """Partitions of segments that show their records."""
+    showing: dict[Place, set[object]] = field(default_factory=dict)
+    """By partition of segments that show their records, the identity of each batch in them."""
     without_records: list["DumpedSegment"] = field(default_factory=list)
 
     def end(self, segment: "DumpedSegment") -> None:
         """Take in whether a segment shows its records."""
         if segment.shows_records:
-            self.showing.add(segment.content.place)
+            self.showing.setdefault(segment.content.place, set()).update(map(_identity, segment.content.batches))
         elif segment.unshown is not None:
             self.without_records.append(segment)
 
     def name_unshown(self) -> None:
-        """Name segments without records of a partition of which other segments show them."""
+        """Name segments without records of a partition of which other segments show them.
+
+        A segment may be dumped in both ways: then nothing is missing.
+        """
         for segment in self.without_records:
-            if segment.content.place.is_known and segment.content.place in self.showing:
+            content = segment.content
+            shown = self.showing.get(content.place) if content.place.is_known else None
+            if shown is not None and not shown.issuperset(map(_identity, content.batches)):
                 self.damage += segment.take_unshown()
-                segment.content.torn_tail = True
+                content.torn_tail = True
 
     def goes_back(self, line: int, *, is_part: bool = False) -> None:
         """Another log begins without its line ``Dumping``, or a part of one."""
@@ -129,6 +134,10 @@ class DumpContent:
 def _is_bare(segment: SegmentContent) -> bool:
     """Whether nothing of a segment is shown but its name and its log start."""
     return not (segment.batches or segment.unsound or segment.old_format)
+
+
+def _identity(batch: LoggedBatch) -> object:
+    return batch.position, batch.base_offset, batch.crc, batch.producer_id, batch.base_sequence
 
 
 @dataclass(slots=True)
@@ -236,12 +245,12 @@ class DumpedSegment:
 
     def has_shown(self, batch: LoggedBatch) -> bool:
         """Whether a batch was shown before. Positions rise with the offsets of sound batches."""
-        what = batch.position, batch.base_offset, batch.crc, batch.producer_id, batch.base_sequence
+        what = _identity(batch)
         sound = self.content.batches
         first = bisect_left(sound, batch.position, key=lambda each: each.position)
         behind = bisect_right(sound, batch.position, lo=first, key=lambda each: each.position)
         shown = (*sound[first:behind], *self.content.unsound)
-        return any(what == (o.position, o.base_offset, o.crc, o.producer_id, o.base_sequence) for o in shown)
+        return any(what == _identity(other) for other in shown)
 
     def name_after_first_batch(self) -> None:
         """Name a segment without its line ``Dumping`` as Kafka does, so that two dumps of it are taken for one."""

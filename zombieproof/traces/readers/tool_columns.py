@@ -300,3 +300,8 @@ GROUP_RESET = Table(
 )
 TABLES = (FIND_HANGING, DESCRIBE_PRODUCERS, LIST, DESCRIBE, GROUP_OFFSETS, GROUP_MEMBERS, GROUP_STATE, GROUP_RESET)
 """Tried in this order: a list is the description with the fewest columns."""
+
+
+def table_with(words: Sequence[str]) -> Table | None:
+    """Return the table whose header these words are."""
+    return next((table for table in TABLES if table.is_header(words)), None) if len(words) > 1 else None

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.readers import admin_text
-from zombieproof.traces.readers.files import TOPIC_PARTITION, place_of, plain_name
+from zombieproof.traces.readers.dump_name import NamedPlace, partition_named_by
 from zombieproof.traces.readers.layouts import is_log_line
 from zombieproof.traces.readers.lines import ELSEWHERE, PART
-from zombieproof.traces.readers.marks import COMMAND
 from zombieproof.traces.readers.tool_columns import (
     CONSUMER_GROUPS,
     DESCRIBE,
@@ -24,42 +22,32 @@ from zombieproof.traces.readers.tool_columns import (
     FIND_HANGING,
     GET_OFFSETS,
     LIST,
-    TABLES,
     TRANSACTIONS,
     Cell,
     Context,
     Table,
     Value,
+    table_with,
     value_of,
 )
+from zombieproof.traces.readers.tool_commands import SUBCOMMANDS, CommandLines, is_prompt, subcommand_in
+from zombieproof.traces.readers.tool_layouts import HEADER_WORD, as_printed, cut_header, plain_blanks
+from zombieproof.traces.readers.tool_runs import Runs, notes_of
 from zombieproof.traces.tool_reports import EndRow, Told, ToolReports
 
 HEAD = 1 << 16
 LINES_BELOW = 40
 """As many lines below a mark show whether it is that of a table."""
 
-LONGEST_COMMAND = 1 << 11
-OPTION = re.compile(r"(?<!-)--(?P<name>[a-z][a-z-]{0,40})[ =]+(?P<value>[^\s-]\S*)")
-CONTINUES = re.compile(r"(?:\\|\s[\^`])\s*$")
-"""The end of a line after which a command continues: in a shell, cmd.exe and PowerShell."""
 OFFSET_LINE = re.compile(
     r"(?P<topic>[a-zA-Z0-9._-]{1,249}):(?P<partition>\d{1,10}):(?P<offset>-?\d{1,19})?(?:,\d{1,19})*", re.ASCII
 )
 TIME_OF_DAY = re.compile(r"\d{1,2}:\d{2}:\d{2}", re.ASCII)
-WITHOUT_HEADER = {
-    "find-hanging": FIND_HANGING,
-    "describe-producers": DESCRIBE_PRODUCERS,
-    "list": LIST,
-    "describe": DESCRIBE,
-}
-PROMPT = re.compile(
-    r"\s*(?:\$|(?P<before>[^\s|$#%>][^|$#%>]{0,120}) ?[$#%]) \S|(?:PS )?[A-Za-z]:\\[^|>]{0,120}> ?\S", re.ASCII
-)
-SIGNS_OF_A_SHELL = ("@", "~", "/", "[", "(", "sh-")
-"""What stands before the sign at which a shell takes a command."""
+WITHOUT_HEADER = dict(zip(SUBCOMMANDS, (FIND_HANGING, DESCRIBE_PRODUCERS, LIST, DESCRIBE), strict=True))
 MARKS = (
     *("\nProducerId", "\tProducerId", " ProducerId", "|ProducerId", "kafka-transactions", "kafka-get-offsets"),
     *("CURRENT-OFFSET", "NEW-OFFSET", "#PARTITIONS", "#MEMBERS"),
+    *(",ProducerId", ";ProducerId", '"ProducerId', ">ProducerId", "\xa0ProducerId"),
 )
 """Every header contains one of these, from the second line on."""
 OF_A_DUMP = re.compile(r"(?:\| )?(?:offset|baseOffset|key|payload): ")
@@ -72,28 +60,25 @@ REMARK = re.compile(r"(?:\s|//|#(?!PARTITIONS)|>)*")
 
 def looks_like_tool_output(text: str) -> bool:
     """Return whether text from the beginning of a file contains output of one of the tools."""
-    lines = text.removeprefix("\ufeff").split("\n")
+    text = plain_blanks(text.removeprefix("\ufeff"))
+    lines = [line for _, line in as_printed(text.split("\n"))]
     if any(mark in text for mark in admin_text.MARKS) and any(
         admin_text.is_printed_in(line) for line in lines if not OF_A_DUMP.match(line)
     ):
         return True
     lines = [line for line in lines if not NO_TABLE.match(line)]
-    if any(mark in f"\n{text}" for mark in MARKS) and (
-        any(map(_header, lines))
+    if (HEADER_WORD.search(text) or any(mark in text for mark in MARKS)) and (
+        any(_header(line) or cut_header(line) for line in lines)
         or any(_header(f"{first} {second}") for first, second in pairwise(lines) if first.strip() and second.strip())
     ):
         return True
     command = ""
     for line in lines:
-        found = COMMAND.search(line)
-        command = _subcommand(found) if found else command
+        found = subcommand_in(line)
+        command = found or command
         if not found and _without_header(_bare(line), command):
             return True
     return _are_offsets(lines)
-
-
-def _subcommand(found: re.Match[str]) -> str:
-    return next((word for word in found["words"].split() if word in WITHOUT_HEADER), found["tool"])
 
 
 def holds_tool_output(data: memoryview) -> bool:
@@ -117,13 +102,13 @@ def _places_with_marks(data: bytes) -> Iterator[str]:
 
 def read_tool_output(data: memoryview, file: str) -> ToolReports:
     """Read the rows of all tables of a file; the notes count the lines that were not used."""
-    text = bytes(data).decode(errors="replace").removeprefix("\ufeff")
-    reader = _Reader(file, _are_offsets(text.split("\n")[:400]))
-    lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
-        reader.is_at_open_end = number == len(lines)
+    text = plain_blanks(bytes(data).decode(errors="replace").removeprefix("\ufeff"))
+    lines = list(as_printed([line.rstrip("\r") for line in text.split("\n")]))
+    reader = _Reader(file, _are_offsets([line for _, line in lines[:400]]))
+    for number, line in lines:
+        reader.is_at_open_end = number == lines[-1][0]
         if line != ELSEWHERE:
-            reader.read(line.rstrip("\r"), number)
+            reader.read(line, number)
         else:
             reader.is_one_table = False
     return reader.finish()
@@ -133,7 +118,7 @@ def _header(line: str) -> Table | None:
     words = _bare(line).split()
     if len(words) < 2 or not all(word[0].isupper() or word[0] in "#(" for word in words):
         return None
-    return next((table for table in TABLES if table.is_header(words)), None)
+    return table_with(words)
 
 
 def _bare(line: str) -> str:
@@ -143,15 +128,6 @@ def _bare(line: str) -> str:
     if stripped.startswith("|") and stripped.endswith("|") and len(stripped) > 1:
         return "\t".join(cell.strip() for cell in stripped[1:-1].split("|")) + "\t"
     return line
-
-
-def _is_prompt(line: str) -> bool:
-    """Return whether a shell was given a command on a line."""
-    found = PROMPT.match(line)
-    if found is None or is_log_line(line):
-        return False
-    before = found["before"]
-    return before is None or any(sign in before for sign in SIGNS_OF_A_SHELL)
 
 
 def _are_offsets(lines: Sequence[str]) -> bool:
@@ -207,13 +183,10 @@ def _values(table: Table, names: Sequence[str], cells: Sequence[str]) -> dict[st
     return {name: value_of(table.columns[name], cell) for name, cell in zip(names, cells, strict=True)}
 
 
-def _named_by(file: str) -> TopicPartition | None:
-    """Return the partition that the folder or the name of a file tells."""
-    place = place_of(file)
-    if place.is_known:
-        return place.topic, place.partition
-    found = TOPIC_PARTITION.fullmatch(WORDS_OF_THE_TOOL.sub("", plain_name(file).split(".txt")[0]))
-    return (found["topic"], int(found["partition"])) if found else None
+def _named_by(file: str) -> NamedPlace | None:
+    """Return the partition that the name of a file tells, without what people put before it, or its folder."""
+    folder, slash, name = file.replace("\\", "/").rpartition("/")
+    return partition_named_by(f"{folder}{slash}{WORDS_OF_THE_TOOL.sub('', name)}")
 
 
 @dataclass(slots=True)
@@ -232,12 +205,13 @@ class _Reader:
     is_fresh: bool = False
     is_at_open_end: bool = False
     lines_of_logs: int = 0
-    command: str = ""
-    context: Context = field(default_factory=Context)
+    commands: CommandLines = field(default_factory=CommandLines)
+    begun_at: int = 0
     half: tuple[str, int] | None = None
-    unfinished_command: str = ""
+    lacking: str = ""
+    runs: Runs = field(default_factory=Runs)
     is_one_table: bool = True
-    is_placed_by_name: bool = False
+    named: NamedPlace | None = None
 
     def read(self, line: str, number: int) -> None:
         """Read one line."""
@@ -247,14 +221,17 @@ class _Reader:
         if OF_A_DUMP.match(line) or self._is_command(line):
             self.lines_of_logs, self.is_one_table = 0, False
             return
-        if self._is_header(line):
-            self.lines_of_logs = 0
+        if self._is_header(line, number):
+            self.lines_of_logs, self.lacking = 0, ""
+            return
+        if self._is_cut(line):
             return
         if not line.strip():
             self._drop_half()
             self.is_beside_rows = self.is_fresh = False
-        elif _is_prompt(line):
-            self._end_command()
+        elif is_prompt(line) and not _header(line):
+            self._drop_half()
+            self.is_beside_rows = self.is_fresh = self.is_one_table = False
         elif not (self._is_row(line, number) or self._is_printed_object(line, number) or self._is_offset(line, number)):
             if is_log_line(line):
                 self._drop_half()
@@ -267,18 +244,30 @@ class _Reader:
             self.skipped[f"{self.table.tool} (the line does not have its columns)"] += self.lines_of_logs
             self.lines_of_logs = 0
 
-    def _end_command(self) -> None:
-        """Another command follows, of which nothing is known: options of the last one are not about its output."""
-        self._drop_half()
-        self.context, self.table, self.command = Context(), None, ""
-        self.is_beside_rows = self.is_one_table = False
+    def _is_cut(self, line: str) -> bool:
+        """Count a table that was cut before the columns that its rows need."""
+        if (found := cut_header(line)) is not None:
+            self._drop_half()
+            table, names = found
+            lack = ", ".join(sorted((table.needed | (table.marks if len(table.marks) == 1 else set())) - set(names)))
+            self.lacking = f"{table.tool} (the table lacks {lack})"
+            self.table, self.is_one_table = None, False
+        elif not line.strip() or is_prompt(line):
+            self.lacking = ""
+        self.skipped[self.lacking] += bool(self.lacking)
+        return bool(self.lacking)
 
     def _begin_part(self, name: str) -> None:
         """Begin a part of the file that `head` or `tail` has named: its name tells the partition."""
         self._drop_half()
-        named = _named_by(name)
-        self.context = Context({} if named is None else {"topic": named[0], "partition": str(named[1])})
-        self.table, self.command, self.is_beside_rows, self.is_one_table = None, "", False, False
+        named = self.named = _named_by(name)
+        self.commands.leave(
+            Context()
+            if named is None
+            else Context({"topic": named.place.topic, "partition": str(named.place.partition)})
+        )
+        self.runs.begin_part()
+        self.table, self.is_beside_rows, self.is_one_table = None, False, False
 
     def _keep_half(self, line: str, number: int) -> None:
         """Keep a line that the next may complete: terminals wrap long lines."""
@@ -291,21 +280,13 @@ class _Reader:
         self.half = (line, number)
 
     def _is_command(self, line: str) -> bool:
-        whole = f"{self.unfinished_command} {line}".strip() if self.unfinished_command else line
-        found = COMMAND.search(whole)
-        self.unfinished_command = ""
-        if found is None or _header(line):
+        if _header(line) or not self.commands.take(line):
             return False
         self._drop_half()
-        if len(whole) < LONGEST_COMMAND and CONTINUES.search(whole):
-            self.unfinished_command = whole.rstrip()[:-1].rstrip()
-        self.command = _subcommand(found)
-        options = {option["name"]: option["value"].strip("'\"`") for option in OPTION.finditer(whole)}
-        self.context = Context(options)
         self.table, self.is_beside_rows = None, False
         return True
 
-    def _is_header(self, line: str) -> bool:
+    def _is_header(self, line: str, number: int) -> bool:
         words = _bare(line).split()
         if self.is_fresh and self.table is not None and set(words) <= set(self.table.columns) - set(self.names):
             self.names += words
@@ -317,7 +298,7 @@ class _Reader:
             if found is not None:
                 if text is line:
                     self._drop_half()
-                self._begin(found)
+                self._begin(found, number)
                 self.table, self.names, self.half = found, _bare(text).split(), None
                 self.ends_in_tab = text.endswith("\t")
                 self.is_beside_rows = self.is_fresh = True
@@ -325,26 +306,41 @@ class _Reader:
                 return True
         return False
 
-    def _begin(self, table: Table) -> None:
+    def _begin(self, table: Table, number: int) -> None:
         """Begin a table. The options of a command line are about one table of a kind, not about the next."""
-        of_another = WITHOUT_HEADER.get(self.command, table) is not table
-        if self.table is table or of_another:
-            self.context, self.command = Context(), "" if of_another else self.command
+        if self.table is table:
+            if self.commands.has_others:
+                self._forget_place()
+            self.commands.context = Context()
+        self.commands.begin_table()
+        self.runs.begin(table, self.commands.command)
+        self.begun_at = number
         self.is_one_table = self.is_one_table and not self.reports.rows
+
+    def _forget_place(self) -> None:
+        """Take back what the command line said of the last table, which may as well be of a command above it."""
+        reports, begun_at = self.reports, self.begun_at
+        reports.producers = [
+            row if row.told.line < begun_at or row.is_hanging else replace(row, place=None) for row in reports.producers
+        ]
+        if "GROUP" not in self.names:
+            reports.groups = [row if row.told.line < begun_at else replace(row, group=None) for row in reports.groups]
 
     def _is_row(self, line: str, number: int) -> bool:
         bare = _bare(line)
         self.is_fresh = False
         if self.table is None:
-            found = _without_header(bare, self.command)
+            found = _without_header(bare, self.commands.command.tool)
             if found is None:
                 return False
             self.table, self.names, self.ends_in_tab = found, list(found.columns), bare.endswith("\t")
             self.headless.add(found.tool)
+            self.commands.begin_table()
+            self.runs.begin(found, self.commands.command)
         # Editors trim the last tab of a row; a paste that was cut has no line feed after it.
         if self.ends_in_tab and self.is_at_open_end and 0 < bare.count("\t") < len(self.names):
             self._drop_half()
-            self.skipped[f"{self.table.tool} (the row is cut)"] += 1
+            self._skip(self.table, "the row is cut")
             return True
         if self._take(self.table, _cells(self.table, self.names, bare), number):
             self._drop_half()
@@ -360,13 +356,16 @@ class _Reader:
             self.reports.rows[table.tool] += self.is_beside_rows
             return self.is_beside_rows
         try:
-            row = table.row(_values(table, self.names, cells), self.context, Told(table.tool, self.file, number))
+            row = table.row(
+                _values(table, self.names, cells), self.commands.context, Told(table.tool, self.file, number)
+            )
         except Undecodable:
             return False
         if row is None:
             self.reports.rows[f"{table.tool}: members without a partition"] += 1
         else:
             self.reports.take(row)
+            self.runs.take(row)
         return True
 
     def _is_printed_object(self, line: str, number: int) -> bool:
@@ -391,30 +390,39 @@ class _Reader:
     def _drop_half(self) -> None:
         self.is_one_table = self.is_one_table and self.half is None
         if self.half is not None and self.table is not None and self.is_beside_rows:
-            self.skipped[f"{self.table.tool} (the line does not have its columns)"] += 1
+            self._skip(self.table, "the line does not have its columns")
         self.half = None
+
+    def _skip(self, table: Table, why: str) -> None:
+        self.skipped[f"{table.tool} ({why})"] += 1
+        self.runs.spoil()
 
     def finish(self) -> ToolReports:
         """Return everything that was read, with notes."""
         self._drop_half()
         if self.is_one_table and (named := _named_by(self.file)) is not None:
-            self.is_placed_by_name = any(row.place is None for row in self.reports.producers)
-            self.reports.producers = [replace(row, place=row.place or named) for row in self.reports.producers]
-        self.reports.notes = [f"{self.file}: {note}" for note in self._notes()]
+            self.named = named if any(row.place is None for row in self.reports.producers) else None
+            place = named.place.topic, named.place.partition
+            self.reports.producers = [replace(row, place=row.place or place) for row in self.reports.producers]
+        self.reports.leave_out(past := self.runs.past())
+        self.reports.notes = [f"{self.file}: {note}" for note in (*self._notes(), *notes_of(past))]
         return self.reports
 
     def _notes(self) -> Iterator[str]:
         """Yield a sentence for each kind of line that was not used, and for each gap in the others."""
-        for reason, count in sorted(self.skipped.items()):
+        for reason, count in sorted((+self.skipped).items()):
             yield f"{count} line{'s' if count > 1 else ''} not used, of {reason}"
         for tool in sorted(self.headless):
             yield f"rows of {tool} without their header: read by the order in which the tool prints the columns"
-        if self.is_placed_by_name and not place_of(self.file).is_known:
-            yield "no command line above names the partition of its producers: it is taken from the name of the file"
+        if self.named is not None:
+            whose = "folder" if self.named.is_of_folder else "file"
+            source = f"it is taken from the name of the {whose}"
+            yield f"no command line above names the partition of its producers: {source}"
         nameless = sum(row.place is None for row in self.reports.producers)
         if nameless:
             rows = f"{nameless} row{'s' if nameless > 1 else ''} of {TRANSACTIONS} describe-producers"
             other = "; the name of the file does not count, since its other lines may be about another partition"
-            yield f"{rows}: no command line above says of which partition{other if _named_by(self.file) else ''}"
+            why = "no command line above says for certain of which partition"
+            yield f"{rows}: {why}{other if _named_by(self.file) else ''}"
         if any(row.group is None for row in self.reports.groups):
             yield f"positions without the name of their group, which the command line of {CONSUMER_GROUPS} would tell"

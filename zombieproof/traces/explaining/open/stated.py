@@ -21,6 +21,7 @@ from zombieproof.traces.judging.gathering.statements import (
     newest_ms,
 )
 from zombieproof.traces.narrowing import Narrowing
+from zombieproof.traces.readers.dump_name import BY_NAME
 from zombieproof.traces.tool_reports import ProducerRow, Told, TransactionRow
 from zombieproof.traces.verdict.report import named
 
@@ -76,6 +77,9 @@ def what_is_stated(examined: Examined, narrowing: Narrowing) -> Stated:
 def _unread(evidence: Evidence) -> Iterator[str]:
     """Yield what may hold more; of logs their own damage tells, by the certainty of each transaction."""
     yield from evidence.reports.notes
+    for source, files in evidence.dialects.items():
+        if source.startswith(BY_NAME):
+            yield f"{', '.join(files)}: {source}"
     if not evidence.logs:
         yield from (f"{place.file}, {place.unit} {place.position}: {place.message}" for place in evidence.damage)
 
@@ -85,8 +89,8 @@ def _sources(evidence: Evidence, rows: Iterable[ProducerRow]) -> Iterator[str]:
         row.told for row in evidence.reports.transactions
     ]
     yield from dict.fromkeys(f"{each.tool} ({each.file})" for each in told)
-    empty = (tool for tool, count in evidence.reports.rows.items() if not count)
-    yield from (f"{tool} (without rows)" for tool in empty if tool.startswith("kafka-transactions.sh"))
+    empty = evidence.reports.rows.keys() - {each.tool for each in told}
+    yield from (f"{tool} (without rows)" for tool in sorted(empty) if tool.startswith("kafka-transactions.sh"))
 
 
 def _contradicted(examined: Examined, owners: Mapping[object, TransactionRow]) -> Iterator[str]:

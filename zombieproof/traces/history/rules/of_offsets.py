@@ -17,7 +17,7 @@ def a_told_offset_was_committed(facts: Facts) -> Iterator[Found]:
     """Somebody had asked to commit it, and was not told that this failed."""
     for fetched, partition, offset in CommittedOffsets(facts).unexplained():
         message = f"{fetched.group} was told offset {offset} of {partition}, which nobody had committed"
-        yield Found(Anomaly.UNCOMMITTED_OFFSET, message, (fetched,))
+        yield Found(Anomaly.UNCOMMITTED_OFFSET, message, (fetched,), silent="")
 
 
 def a_committed_offset_is_told(facts: Facts) -> Iterator[Found]:
@@ -87,7 +87,7 @@ def offsets_do_not_run_ahead_of_output(facts: Facts) -> Iterator[Found]:
             if not any(_may_be_committed(claim) for claim in claimed):
                 what = "has no output that is committed" if claimed else "was never dealt with"
                 message = f"{place[0]} is at {end} of {place[1]}, and the record at {offset} {what}"
-                yield Found(Anomaly.OFFSET_AHEAD_OF_OUTPUT, message, (*map(_asked, claimed), shown))
+                yield Found(Anomaly.OFFSET_AHEAD_OF_OUTPUT, message, (*map(_asked, claimed), shown), silent="")
 
 
 def _may_be_committed(claim: Claim) -> bool:

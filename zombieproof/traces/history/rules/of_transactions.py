@@ -25,7 +25,8 @@ def nobody_reads_what_is_aborted(facts: Facts) -> Iterator[Found]:
             said = transaction.told or transaction.last_end or transaction.begin
             ended = "whose commit nobody had asked for" if transaction.commit is None else "which was not committed"
             message = f"{write.send.value} of {transaction.name}, {ended}, was read by {read.reader}"
-            yield Found(Anomaly.ABORTED_READ, message, (write.send, said, read))
+            silent = transaction.begin.process if transaction.last_end is None else None
+            yield Found(Anomaly.ABORTED_READ, message, (write.send, said, read), silent)
 
 
 def nobody_reads_what_is_open(facts: Facts) -> Iterator[Found]:

@@ -34,7 +34,7 @@ def nothing_is_read_that_nobody_wrote(facts: Facts) -> Iterator[Found]:
     """What is read was sent before, to that partition, and was not refused outside of a transaction."""
     for read in facts.strangers:
         message = f"{read.value} was read in {read.partition}, where nobody had sent it"
-        yield Found(Anomaly.PHANTOM_READ, message, (read,))
+        yield Found(Anomaly.PHANTOM_READ, message, (read,), silent=None if read.value in facts.writes else "")
     for write in facts.writes.values():
         if write.transaction is None and write.fate is Fate.ABORTED and write.reads:
             assert write.sent is not None, "something was told of what is known to have failed"
