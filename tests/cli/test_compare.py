@@ -109,7 +109,7 @@ def test_the_story_after_the_change_can_be_written(run: Any, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--compare"], "nothing is changed; give --with, --without, --rules or --mutant"),
+        (["--compare"], "--compare: there is no change to compare"),
         (["--compare", "--with", "kip360", "--format", "junit"], "text or json"),
         (["--compare", "--mutants"], "choose one"),
         (["--without", "transaction_version=0"], "set it by --with transaction_version=0"),
@@ -117,7 +117,7 @@ def test_the_story_after_the_change_can_be_written(run: Any, tmp_path: Path) -> 
         (["--with", "transaction_version"], "set it by --with transaction_version=0"),
         (["--with", "transaction_version=3"], "give 0 to 2"),
         (["--with", "transaction_version="], "is no number"),
-        (["--with", "transaction_version=0", "--with", "transaction_version=1"], "set twice"),
+        (["--with", "transaction_version=0", "--with", "transaction_version=1"], "given twice; choose one value"),
         (["--with", "kip360=0"], "has no number"),
         (["--with", "transaction_versio=0"], "has no number"),
     ],

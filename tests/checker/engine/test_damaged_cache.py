@@ -172,7 +172,7 @@ def test_a_file_where_the_folder_should_be_is_said_once(tmp_path: Path, monkeypa
     fault = take_fault()
     assert fault is not None
     assert f"{tmp_path / 'taken'}: Not a directory;" in fault
-    assert "ZOMBIEPROOF_CACHE_DIR chooses another" in fault
+    assert "choose another folder with ZOMBIEPROOF_CACHE_DIR" in fault
     assert folder_of("1" * 64) is None
     assert take_fault() is None
 
