@@ -458,7 +458,7 @@ def test_a_known_violation_of_released_kafka_is_reported_with_its_releases_and_t
         ("leaderless_partition", "Kafka 4.1 to 4.4.0", "marker_waits_for_leader"),
     ):
         assert f"known violation of {releases}, without {rule}: " in _flat(run("check", name).out)
-        assert f"in {releases}" in _flat(run("scenarios", name).out)
+        assert f"affects {releases}" in _flat(run("scenarios", name).out)
         [found] = run("check", name, "--json").json["scenarios"]
         assert [(each["releases"], each["without"]) for each in found["open"]] == [(releases, [rule])]
 

@@ -151,7 +151,7 @@ def test_a_line_that_is_not_understood_is_named_and_the_others_are_judged(
     assert f"cannot be read: {path}, line 4: " in said
     assert why in said
     assert "11 of 11 sequences equal" in said
-    assert said.endswith("answers compared; 1 line not understood")
+    assert said.endswith("answers compared; 1 line cannot be read")
     told = run("conform", "--recording", path, "--json")
     assert told.code == 3
     assert (told.json["sequences"], told.json["equal"]) == (11, 11)
@@ -203,8 +203,8 @@ def test_more_damage_than_anybody_reads_is_counted(run: Any, tmp_path: Path) -> 
     path.write_text("{\n" * 23)
     out = run("conform", "--recording", path).out
     assert out.count("cannot be read: ") == 20
-    assert "and 3 more; --json lists all" in out
-    assert "23 lines not understood" in out
+    assert "and 3 more; --json has them all" in out
+    assert "23 lines cannot be read" in out
 
 
 def test_who_has_no_right_is_refused_and_the_decision_is_named(run: Any, sample: list[Json], tmp_path: Path) -> None:
@@ -222,5 +222,5 @@ def test_more_differences_than_anybody_reads_are_counted(run: Any, sample: list[
     path = written(tmp_path / "many.jsonl", [sample[with_end(sample)]] * 23)
     outcome = run("conform", "--recording", path)
     assert outcome.out.count("  expected  ") == 20
-    assert "and 3 more; --json lists all" in outcome.out
+    assert "and 3 more; --json has them all" in outcome.out
     assert len(run("conform", "--recording", path, "--json").json["different"]) == 23

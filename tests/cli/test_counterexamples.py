@@ -154,6 +154,6 @@ def test_a_story_that_breaks_a_promise_does_not_hold(run: Any, story: Path) -> N
 
 def test_a_trace_is_not_mixed_with_recordings_or_other_rules(run: Any, story: Path, repository_root: Path) -> None:
     mixed = run("replay", story, repository_root / "tests/recordings/01-commit")
-    assert (mixed.code, "): rename one, or run them separately" in mixed.err) == (2, True)
+    assert (mixed.code, "replay them separately" in mixed.err) == (2, True)
     ruled = run("replay", story, "--rules", "newest")
     assert (ruled.code, "is a zombieproof trace and has its own rules; omit --rules" in ruled.err) == (2, True)

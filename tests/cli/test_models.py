@@ -93,7 +93,7 @@ def test_a_mutant_is_looked_for_in_the_model(run: Any) -> None:
         (["check", "late_prod", "--model", "spark_sink"], "no scenario named 'late_prod'; did you mean late_produce"),
         (
             ["check", "examples/own_model.py", "--model", "spark_sink"],
-            "--model spark_sink and examples/own_model.py: what a file defines is of no registered model",
+            "--model spark_sink and examples/own_model.py: scenarios of a file belong to no registered model",
         ),
         (["check", "no_such.py", "--model", "spark_sink"], "belong to no registered model"),
         (

@@ -148,7 +148,7 @@ def test_a_sweep_may_be_without_a_reading(run: Any) -> None:
         (["two_phase_commit", "--bounds", "wait_for_all=2"], "wait_for_all=2 is neither off nor on; give 0 or 1"),
         (["two_phase_commit", "--bounds", "wait_for_all=-1"], "wait_for_all=-1 is neither off nor on; give 0 or 1"),
         (["two_phase_commit", "--with", "kip360=0"], "'kip360' has no number"),
-        (["two_phase_commit", "--without", "transaction_version"], "set it by --with transaction_version=0"),
+        (["two_phase_commit", "--without", "transaction_version"], "set it with --with transaction_version=0"),
         (
             ["two_phase_commit", "--with", "wait_for_all", "--mutants"],
             "--mutants explores each mutant with its own rules and",

@@ -111,7 +111,7 @@ def test_only_scenarios_of_a_model(run: Any) -> None:
         (("--model", "threephase"), "there is no model named 'threephase'"),
         (("nobody",), "there is no scenario named 'nobody'"),
         (("timeout", "late_produce", "-o", "one.jsonl"), "give a folder"),
-        (("timeout", "--json", "--format", "text", "--memory", "none"), "--memory 'none' is no size"),
+        (("timeout", "--json", "--format", "text", "--memory", "none"), "--memory 'none' is not a valid size"),
     ],
 )
 def test_what_makes_no_sense_is_refused(run: Any, arguments: tuple[str, ...], said: str) -> None:

@@ -200,7 +200,7 @@ def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief:
     from zombieproof.report import comparison  # noqa: PLC0415  # each report is loaded when it is wanted
 
     if form == "junit":
-        raise WrongUsage("--compare is available as text and json only")
+        raise WrongUsage("--compare is reported as text or json only")
     if choice.walks is not None:
         raise WrongUsage("--compare and --simulate: choose one; random walks have no state counts to compare")
     before = choice.before()
@@ -226,7 +226,7 @@ def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, out
             "omit --rules, --with, --without, --bounds, --mutant, --simulate, --reduce and -o"
         )
     if form == "junit":
-        raise WrongUsage("--mutants is available as text and json only")
+        raise WrongUsage("--mutants is reported as text or json only")
     from zombieproof.report import mutants as mutants_report  # noqa: PLC0415  # it is loaded when it is wanted
 
     hunts, interrupted = hunt_all(chosen, choice)
@@ -264,9 +264,7 @@ def writable(output: Path | None, count: int) -> None:
     if output is None or output.is_dir():
         return
     if count > 1:
-        raise WrongUsage(
-            f"-o {output}: you chose {count} scenarios; give an existing folder, which gets one file for each"
-        )
+        raise WrongUsage(f"-o {output}: you chose {count} scenarios; give a folder that exists, for one file each")
     if not output.parent.is_dir():
         raise WrongUsage(f"-o {output}: the folder {output.parent} does not exist")
 

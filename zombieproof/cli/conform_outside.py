@@ -198,7 +198,7 @@ def _show(screen: Screen, judge: Judge, damaged: Sequence[RecordingError]) -> No
     for error in damaged[: judged_text.SHOWN]:
         screen.say(f"cannot be read: {error}", "bold yellow", hang=2)
     if len(damaged) > judged_text.SHOWN:
-        screen.say(f"and {len(damaged) - judged_text.SHOWN:,} more; --json lists all")
+        screen.say(f"and {len(damaged) - judged_text.SHOWN:,} more; --json has them all")
     for what, names in (("topics", judge.left.topics), ("groups", judge.left.groups)):
         if names:
             screen.say(f"could not be deleted: {what} {', '.join(names)}", "bold yellow", hang=2)

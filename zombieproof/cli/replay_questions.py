@@ -124,7 +124,7 @@ class Asked:
             raise WrongUsage(f"--times {self.times} needs --timeline or --open: add one of them")
         question = "--timeline" if self.timeline else "--open" if self.is_open else ""
         if question and self.form not in ("text", "json"):
-            raise WrongUsage(f"{question} is available as text and json only: omit {question} or --format {self.form}")
+            raise WrongUsage(f"{question} is reported as text or json only: omit {question} or --format {self.form}")
         if question and self.values is not Values.NONE:
             raise WrongUsage(f"--values {self.values} is for findings: omit it or {question}")
 

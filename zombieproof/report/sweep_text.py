@@ -136,7 +136,7 @@ def _show_limits(screen: Screen, swept: Swept, space: Space) -> None:
     for left in together[:SHOWN]:
         screen.say(f"{words_of(space, left.place)} together{_estimate(left)}", indent=2)
     if len(together) > SHOWN:
-        screen.say(f"and {plural(len(together) - SHOWN, 'combination')} more (--json lists all)", indent=2)
+        screen.say(f"and {plural(len(together) - SHOWN, 'combination')} more (--json has them all)", indent=2)
 
 
 def _estimate(left: Left) -> str:
