@@ -70,15 +70,15 @@ def test_the_exit_code_of_a_timeline_is_that_of_the_verdict(run: Any, recordings
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--timeline", "order"), "none called 'order'; did you mean orders-1"),
+        (("--timeline", "order"), "nothing named 'order'; did you mean orders-1"),
         (("--timeline", "producer 99"), "did you mean producer"),
         (("--timeline", " "), "--timeline is empty"),
         (("--timeline", "orders-1", "--open"), "--timeline and --open: choose one"),
         (("--times", "local"), "--times local needs --timeline or --open"),
         (("--topic", "x"), "the files have no topic 'x'; there are: __transaction_state, d, e"),
         (("--topic", ""), "the files have no topic ''"),
-        (("--since", "yesterday"), "--since 'yesterday' is no time"),
-        (("--until", "2026-13-01"), "--until '2026-13-01' is no time"),
+        (("--since", "yesterday"), "--since 'yesterday' is not a valid time"),
+        (("--until", "2026-13-01"), "--until '2026-13-01' is not a valid time"),
         (
             ("--since", "2062-11-21"),
             "nothing was recorded between --since and --until: the files cover 2026-11-21 13:55:10.",

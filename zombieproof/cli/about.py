@@ -15,7 +15,7 @@ from zombieproof.report.rules_page import in_releases
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.statemachines.registry import MACHINES
 
-HELP = """Show versions, the rules of each release, what is modelled and what is not.
+HELP = """Show versions, the rules of each release, and the limits of the model.
 
 \b
 Examples:

@@ -28,7 +28,7 @@ class Share(ProgressColumn):
 
 
 class Reached(ProgressColumn):
-    """What was reached, the field `reached`: as much of it as there is room for."""
+    """The field `reached`, shortened to the available width."""
 
     def render(self, task: Task) -> Text:
         """Return the text, which is cut where the line ends."""

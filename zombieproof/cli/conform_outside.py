@@ -68,7 +68,7 @@ def judge_broker(
     return _exit(judge, damaged)
 
 
-# ---------------------------------------------------------------- what was asked for
+# ---------------------------------------------------------------- parse options
 
 
 def _addresses(bootstrap: str, *, says_yes: bool) -> tuple[Address, ...]:

@@ -73,7 +73,7 @@ def accepted(report: Report, names: Sequence[str]) -> Report:
     accepting, unknown = accept(report, names)
     if unknown is None:
         return accepting
-    there = f"there are: {', '.join(unknown.names)}" if unknown.names else "there are no gaps, so omit it"
+    there = f"there are: {', '.join(unknown.names)}" if unknown.names else "the files have no gaps, so omit it"
     raise WrongUsage(f"--allow-gaps {unknown.name}: the input files have no gap of that name; {there}")
 
 

@@ -91,7 +91,7 @@ def _repair(repairs: Repairs, directory: Path, screen: Screen, *, applies: bool)
 
 
 def _tell(screen: Screen, one: Repaired) -> None:
-    """Print a fault, its repair, and what the repair loses."""
+    """Print a fault, its repair, and the losses of the repair."""
     screen.say(f"{one.finding.path}: {one.finding.fault} ({one.finding.source})", hang=2)
     screen.say(f"repair: {one.finding.remedy}", indent=2, hang=2)
     if one.finding.is_repairable:

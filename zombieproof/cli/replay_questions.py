@@ -196,9 +196,7 @@ def _subject_called(name: str, examined: Examined) -> Subject:
         near = _near(name, subject_names(examined))
         clients = client_names(examined.evidence)
         more = f" and {len(clients) - SHOWN_CLIENTS} more" if len(clients) > SHOWN_CLIENTS else ""
-        are = (
-            f"; its clients are {', '.join(clients[:SHOWN_CLIENTS])}{more}" if clients and "client " not in near else ""
-        )
+        are = f"; clients: {', '.join(clients[:SHOWN_CLIENTS])}{more}" if clients and "client " not in near else ""
         takes += " 'producer 7' or, with its epoch, 7:3, or a client"
         raise WrongUsage(f"the files have nothing named {name!r}{near}{are}; {takes}")
     if len(found) > 1:

@@ -301,7 +301,7 @@ class Status:
         self._line.stop()
 
 
-# ---------------------------------------------------------------- what was asked for
+# ---------------------------------------------------------------- parse options
 
 
 def _rules(release: str | None, transaction_version: int | None) -> Rules:

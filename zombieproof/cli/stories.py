@@ -10,7 +10,7 @@ from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Column, Screen
 from zombieproof.wire.plan.stories import Story, stories
 
-HELP = """List the bundled fault plans of `serve --story`, or describe one: the faults, what a client sees, and the bug.
+HELP = """List the bundled fault plans of `serve --story`, or describe one: faults, effect on clients, and bug.
 
 \b
 Examples:

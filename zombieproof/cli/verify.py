@@ -24,7 +24,7 @@ from zombieproof.report.screen import Screen
 from zombieproof.report.verification import Check, Found
 from zombieproof.traces.trace import SCHEMA_PATH, schema_is_stale, write_schema
 
-HELP = """Run every check of this clone: the command behind `make check`.
+HELP = """Run every check of this clone, as `make check` does.
 
 Explore every scenario and every mutant, and each rule inverted; check the bundled recordings; replay the bundled
 answers of Kafka; run Kafka's own test cases; compare diagrams and generated pages with their sources. The result is
