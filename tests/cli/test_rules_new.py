@@ -92,8 +92,8 @@ def test_it_says_what_it_wrote_and_what_to_do_next(run: Any, clone: Path) -> Non
     [
         ("kip360", "a rule named 'kip360' already exists"),
         ("epoch_max", "a rule named 'epoch_max' already exists"),
-        ("timeout", "scenarios/timeout.py exists already"),
-        ("presets", "tests/model/test_presets.py exists already"),
+        ("timeout", "scenarios/timeout.py already exists"),
+        ("presets", "tests/model/test_presets.py already exists"),
         ("Late", "lower-case words"),
         ("late-end", "lower-case words"),
         ("1late", "lower-case words"),

@@ -179,7 +179,7 @@ def judged_over(request: Request, values: Mapping[str, tuple[int, ...]], promise
 def test_what_is_known_to_break_is_told_once_and_not_judged_from_there_on() -> None:
     found, order = judged_over(Request(), DOUBTED, DECISION)
     assert [(one.place, one.promise) for one in found.known] == [((1, 0), DECISION)]
-    assert "counts as failed is in the log" in found.known[0].why_known
+    assert "reported as failed is in the log" in found.known[0].why_known
     assert ((1, 0), True) in order
     assert {is_judged for place, is_judged in order if place[0] and place != (1, 0)} <= {False}
     assert {one.verdict for one in found.explored} == {"holds"}

@@ -127,7 +127,7 @@ def _show_limits(screen: Screen, swept: Swept, space: Space) -> None:
     idle = swept.idle_above(space)
     for name, most in swept.never_above(space).items():
         if most is None:
-            screen.say(f"{name}: not tried at all", indent=2)
+            screen.say(f"{name}: any value", indent=2)
             continue
         remark = "; this is the last value of the sweep" if most == space.axes[name][-1] else ""
         remark = f"; it has no effect above {idle[name]}" if name in idle else remark
