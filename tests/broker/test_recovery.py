@@ -182,7 +182,7 @@ def test_memory_that_strays_from_the_logs_is_found(name: str, monkeypatch: pytes
 
 OPEN: list[Operation] = [("init", X), ("add", X, 0)]
 LATE: list[Operation] = [("whole", X, True), ("init", X), ("add_offsets", X), ("txn_commit", X), ("late_commit", X)]
-UNFINISHED = "a generation without an assignment yet"
+UNFINISHED = "a generation without an assignment yet, and an unfinished rebalance"
 HEARD_OF = "the last heartbeat of a member"
 TAKEN_ALONG = "that a failed commit dropped pending offsets, before 4.0"
 

@@ -69,7 +69,7 @@ def test_without_readings_all_rules_are_kafkas() -> None:
     [
         (("wait_for_al",), (), "two_phase_commit: no rule is named 'wait_for_al'; did you mean wait_for_all"),
         ((), ("wait_for_al",), "two_phase_commit: no rule is named 'wait_for_al'; did you mean wait_for_all"),
-        (("gives_up=2",), (), "a switch is 1"),
+        (("gives_up=2",), (), "a rule is 1"),
         ((), ("gives_up=1",), "to disable a rule, give only its name: --without"),
         (("gives_up",), ("gives_up",), "given with --with and --without; choose one"),
     ],

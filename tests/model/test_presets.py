@@ -209,7 +209,7 @@ def test_an_unknown_release_is_refused_with_those_that_exist(kafka: str) -> None
 
 @pytest.mark.parametrize(("kafka", "version"), [("3.9.1", 1), ("3.9.1", 2), ("0.11.0", 1), ("4.3.1", 3), ("4.3.1", -1)])
 def test_a_transaction_version_that_a_release_cannot_have_is_refused(kafka: str, version: int) -> None:
-    with pytest.raises(UnknownRelease, match=rf"does not support transaction version {version}: legal: 0"):
+    with pytest.raises(UnknownRelease, match=rf"does not support transaction version {version}; legal: 0"):
         preset_for(kafka, version)
 
 

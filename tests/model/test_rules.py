@@ -89,7 +89,7 @@ def test_a_switch_has_no_number() -> None:
 
 
 def test_a_switch_on_both_sides_is_refused() -> None:
-    with pytest.raises(UnknownRule, match="kip360: asked for with and without"):
+    with pytest.raises(UnknownRule, match="kip360: given with --with and --without"):
         with_switches(Rules(), on=["kip360", "kip447_fence"], off=["kip360"])
 
 

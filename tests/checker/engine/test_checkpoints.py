@@ -271,7 +271,7 @@ def test_a_full_disk_ends_the_exploration_and_leaves_the_checkpoint_before(
     assert result.why is not None
     assert f"cannot write a checkpoint to {tmp_path}: No space left on device" in result.why
     assert result.checkpoint is not None
-    assert f"the checkpoint of level {result.checkpoint.depth} stands: make room and go on" in result.why
+    assert f"the checkpoint of level {result.checkpoint.depth} is intact. Free disk space and continue" in result.why
     assert not list(tmp_path.glob("*.part"))
     assert facts(explore(coins, house(), keeping=going_on(tmp_path))) == facts(explore(coins, house()))
 

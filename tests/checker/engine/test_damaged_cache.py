@@ -189,7 +189,7 @@ def test_a_user_without_a_home_is_told_where_else(monkeypatch: pytest.MonkeyPatc
     assert folder_of("0" * 64) is None
     fault = take_fault()
     assert fault is not None
-    assert "there is no home folder; ZOMBIEPROOF_CACHE_DIR chooses another" in fault
+    assert "there is no home folder; choose another folder with ZOMBIEPROOF_CACHE_DIR" in fault
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EIO])

@@ -171,7 +171,7 @@ def test_a_full_folder_ends_the_exploration_and_is_emptied(
     result = explore(two_phase_commit(6), Rules(), promises=SAFETY, spill=tmp_path)
     assert result.verdict == "inconclusive"
     assert result.why == (
-        f"--spill {tmp_path} : No space left on device; free disk space, or give a folder on a larger disk"
+        f"cannot write to --spill {tmp_path}: No space left on device; free disk space, or give a folder on a larger disk"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -189,7 +189,7 @@ def test_what_another_model_has_left_is_refused(owner: str | None, coins: Model,
     if owner is not None:
         (tmp_path / OWNER).write_text(owner)
     left = "0123456789abcdef" if owner and "0" in owner else "unknown"
-    with pytest.raises(FolderRefused, match=f"of another model has left .hash {left}, this one"):
+    with pytest.raises(FolderRefused, match=f"of an exploration of another model .hash {left}, this one"):
         explore(coins, house(), spill=tmp_path)
     assert (tmp_path / "run-000001").exists()
 
