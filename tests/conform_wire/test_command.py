@@ -562,8 +562,8 @@ def test_a_broker_that_goes_away_is_exit_code_3_and_what_may_be_left_is_said(
         (("--bootstrap", "127.0.0.1:9", "--release", "1.9"), "--release: unknown Kafka release '1.9'"),
         (("--bootstrap", "127.0.0.1:9", "--recording", "nowhere.jsonl"), "nowhere.jsonl: there is no such file"),
         (("--level", "full"), "--level needs a running broker: add --bootstrap HOST:PORT"),
-        (("--yes",), "--yes is about a running broker"),
-        (("--release", "3.9"), "--release is about a running broker"),
+        (("--yes",), "--yes needs a running broker"),
+        (("--release", "3.9"), "--release needs a running broker"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(run: Run, arguments: tuple[str, ...], why: str) -> None:

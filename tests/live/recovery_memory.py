@@ -372,7 +372,7 @@ FORGET: Mapping[str, Forget] = {
     "an expired producer that has not been removed yet": due_producers,
     "the high watermark": high_watermark,
     "member ids that were assigned but have not joined": pending_members,
-    "a generation without an assignment yet": unassigned_generation,
+    "a generation without an assignment yet, and an unfinished rebalance": unassigned_generation,
     "the last heartbeat of a member": sessions,
     "a group without any record": unwritten_group,
     "that a failed commit dropped pending offsets, before 4.0": taken_along,

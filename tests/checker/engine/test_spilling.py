@@ -171,7 +171,8 @@ def test_a_full_folder_ends_the_exploration_and_is_emptied(
     result = explore(two_phase_commit(6), Rules(), promises=SAFETY, spill=tmp_path)
     assert result.verdict == "inconclusive"
     assert result.why == (
-        f"cannot write to --spill {tmp_path}: No space left on device; free disk space, or give a folder on a larger disk"
+        f"cannot write to --spill {tmp_path}: No space left on device; "
+        "free disk space, or give a folder on a larger disk"
     )
     assert list(tmp_path.iterdir()) == []
 
