@@ -232,7 +232,7 @@ EXAMPLES = [
     Example(
         [("init", X), ("fault", True), ("add", X, 0)],
         "questions",
-        ("that an append was reported as failed although the log has",),
+        ("that an append was reported as failed although the log has it",),
     ),
     Example(
         [*OPEN, ("produce", X, 0, 1), ("end", X, True, 0, 3)],

@@ -365,7 +365,7 @@ FORGET: Mapping[str, Forget] = {
     "the start of the transaction before the last InitProducerId, before 4.0": old_start,
     "a pending transition whose record cannot be written": pending_transition,
     "an id whose first record could not be written": unwritten_id,
-    "that an append was reported as failed although the log has": failed_append,
+    "that an append was reported as failed although the log has it": failed_append,
     "the previous and the next producer id, in value version 0 and before 4.3": neighbouring_ids,
     "verifications": verifications,
     "all batches of a producer except the newest": older_batches,
