@@ -56,7 +56,7 @@ MALFORMED = (
     ("an unknown field", lambda s: s | {"colour": 1}, "line 2: colour: there is no such field; legal are config, id, "),
     ("a missing field", lambda s: {k: v for k, v in s.items() if k != "tv"}, "line 2: tv: field required"),
     ("a transaction version", lambda s: s | {"tv": 3}, "line 2: tv: input should be less than or equal to 2"),
-    ("a release", lambda s: s | {"kafka": "7.1"}, "line 2: kafka: Kafka '7.1' is no release with transactions"),
+    ("a release", lambda s: s | {"kafka": "7.1"}, "line 2: kafka: unknown Kafka release '7.1'"),
     (
         "a setting",
         lambda s: with_config(s, "offset.metadata.max", 1),

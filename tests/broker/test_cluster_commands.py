@@ -242,7 +242,7 @@ def test_a_feature_level_that_a_broker_does_not_have_is_refused() -> None:
     cluster.stop(1)
     cluster.upgrade(1, preset_for("4.3"), "4.3")
     cluster.start(1)
-    with pytest.raises(UnknownRelease, match=r"Kafka 3\.9 has no transaction version 2"):
+    with pytest.raises(UnknownRelease, match=r"Kafka 3\.9 does not support transaction version 2"):
         cluster.finalize_transaction_version(2)
     assert cluster.rules.transaction_version == 0
 

@@ -182,9 +182,9 @@ def test_memory_that_strays_from_the_logs_is_found(name: str, monkeypatch: pytes
 
 OPEN: list[Operation] = [("init", X), ("add", X, 0)]
 LATE: list[Operation] = [("whole", X, True), ("init", X), ("add_offsets", X), ("txn_commit", X), ("late_commit", X)]
-UNFINISHED = "a generation whose assignment is not there yet, and a rebalance that has not ended"
-HEARD_OF = "when a member was heard of last"
-TAKEN_ALONG = "that a refused commit took waiting offsets along, before 4.0"
+UNFINISHED = "a generation without an assignment yet, and an unfinished rebalance"
+HEARD_OF = "the last heartbeat of a member"
+TAKEN_ALONG = "that a failed commit dropped pending offsets, before 4.0"
 
 
 class Example(NamedTuple):
@@ -208,7 +208,7 @@ EXAMPLES = [
         [("init", X), ("wear_out", X), ("produce", X, 0), ("end", X, True, 0, 3)],
         "questions",
         (
-            "how far the markers of a decided transaction have come",
+            "which markers of a prepared transaction have been written",
             "the previous and the next producer id, in value version 0 and before 4.3",
         ),
         "4.2",
@@ -232,30 +232,30 @@ EXAMPLES = [
     Example(
         [("init", X), ("fault", True), ("add", X, 0)],
         "questions",
-        ("that an append was reported as failed, although the log has it",),
+        ("that an append was reported as failed although the log has it",),
     ),
     Example(
         [*OPEN, ("produce", X, 0, 1), ("end", X, True, 0, 3)],
         "questions",
-        ("how far the markers of a decided transaction have come",),
+        ("which markers of a prepared transaction have been written",),
     ),
     Example([("init", X), ("produce", X, 0, 1)], "x0: add, then the batch after the next", ("verifications",)),
-    Example([("stream", 0)], "produce 1 again", ("all batches of a producer but the newest",)),
+    Example([("stream", 0)], "produce 1 again", ("all batches of a producer except the newest",)),
     Example(
         [("stream", 0), ("wait", 310_000)],
         "questions",
-        ("a producer that is due to be forgotten and has not been looked at yet",),
+        ("an expired producer that has not been removed yet",),
     ),
     Example([("stream", 0), ("lag", 0)], "questions", ("the high watermark",)),
     Example([("whole", X, True), ("produce", X, 0, 0, 0)], "questions", ("requests in progress",)),
     Example([*OPEN, ("hold", True), ("end", X, True)], "questions", ("requests in progress",)),
-    Example([("join",)], "the member joins", ("member ids that were given out",)),
+    Example([("join",)], "the member joins", ("member ids that were assigned but have not joined",)),
     Example([("join",), ("join",)], "the member syncs", (UNFINISHED,)),
     Example([("join",), ("join",), ("sync",), ("wait", 40_000)], "the member commits later", (HEARD_OF,)),
-    Example([("commit", LONG_METADATA)], "offsets are deleted", ("a group that nothing was ever written of",)),
+    Example([("commit", LONG_METADATA)], "offsets are deleted", ("a group without any record",)),
     Example(LATE, "questions", (TAKEN_ALONG,), "3.9"),
     Example([*LATE, ("end", X, True)], "questions", (TAKEN_ALONG,), "3.9"),
-    Example([("heartbeat",)], "another heartbeat", ("when a consumer group was assigned last",)),
+    Example([("heartbeat",)], "another heartbeat", ("the time of the last assignment of a consumer group",)),
 ]
 
 

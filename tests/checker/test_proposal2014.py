@@ -140,7 +140,7 @@ def test_a_scenario_is_chosen_of_its_model(run: Run) -> None:
     assert (code, f"{CLEANED.distinct:,} distinct" in out) == (0, True)
     code, _, err = run("check", "--model", "proposal2014", "late_produce")
     assert code == 2
-    assert "late_produce is a scenario of transactions; of proposal2014 there are: proposal_copy" in err
+    assert "late_produce belongs to the model transactions; proposal2014 has: proposal_copy" in err
 
 
 @pytest.mark.slow

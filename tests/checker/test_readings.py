@@ -53,7 +53,7 @@ def test_a_reading_changes_what_a_mutant_does_and_agrees_with_bounds() -> None:
     asked = Request(mutant="commit_without_waiting_for_all", on=("wait_for_all",))
     assert chosen(SCENARIO, asked)[1]["wait_for_all"] == 1
     assert chosen(SCENARIO, Request(off=("gives_up",), bounds={"gives_up": 0}))[1]["gives_up"] == 0
-    with pytest.raises(UnknownBound, match="gives_up is switched off, and gives_up=1 among the bounds"):
+    with pytest.raises(UnknownBound, match="gives_up is disabled, but the bounds set gives_up=1"):
         chosen(SCENARIO, Request(off=("gives_up",), bounds={"gives_up": 1}))
 
 
@@ -69,9 +69,9 @@ def test_without_readings_all_rules_are_kafkas() -> None:
     [
         (("wait_for_al",), (), "two_phase_commit: no rule is named 'wait_for_al'; did you mean wait_for_all"),
         ((), ("wait_for_al",), "two_phase_commit: no rule is named 'wait_for_al'; did you mean wait_for_all"),
-        (("gives_up=2",), (), "a switch is 1"),
-        ((), ("gives_up=1",), "switched off by its name alone"),
-        (("gives_up",), ("gives_up",), "with and without at once"),
+        (("gives_up=2",), (), "a rule is 1"),
+        ((), ("gives_up=1",), "to disable a rule, give only its name: --without"),
+        (("gives_up",), ("gives_up",), "given with --with and --without; choose one"),
     ],
 )
 def test_what_cannot_be_asked_for_is_refused(on: tuple[str, ...], off: tuple[str, ...], says: str) -> None:

@@ -165,14 +165,23 @@ def test_what_ends_early_says_how_to_go_on(run: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["two_phase_commit", "--resume"], "--resume goes on from a checkpoint: give its folder as well"),
-        (["two_phase_commit", "--checkpoint-every", "5"], "--checkpoint-every 5: give --checkpoint DIR as well"),
-        (["two_phase_commit", "--checkpoint", "k", "--checkpoint-every", "-1"], "give seconds, 0 for each level"),
-        (["two_phase_commit", "--checkpoint", "k", "--checkpoint-every", "nan"], "give seconds, 0 for each level"),
-        (["--checkpoint", "k"], "is for one exploration, and "),
-        (["two_phase_commit", "--checkpoint", "k", "--mutants"], "--mutants and --compare are several"),
+        (["two_phase_commit", "--resume"], "--resume continues from a checkpoint"),
+        (
+            ["two_phase_commit", "--checkpoint-every", "5"],
+            "--checkpoint-every 5 needs --checkpoint: add --checkpoint DIR",
+        ),
+        (
+            ["two_phase_commit", "--checkpoint", "k", "--checkpoint-every", "-1"],
+            "0 saves after every level",
+        ),
+        (
+            ["two_phase_commit", "--checkpoint", "k", "--checkpoint-every", "nan"],
+            "0 saves after every level",
+        ),
+        (["--checkpoint", "k"], "--checkpoint saves one exploration, but "),
+        (["two_phase_commit", "--checkpoint", "k", "--mutants"], "--mutants and --compare run several"),
         (["two_phase_commit", "--checkpoint", "k", "--simulate", "1"], "--checkpoint and --simulate: choose one"),
-        (["two_phase_commit", "--checkpoint", "k", "--resume"], "there is no checkpoint; leave --resume away"),
+        (["two_phase_commit", "--checkpoint", "k", "--resume"], "--resume: the folder has no checkpoint"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
@@ -189,7 +198,7 @@ def test_a_checkpoint_of_other_bounds_or_rules_is_refused(run: Any, tmp_path: Pa
     assert run("check", "two_phase_commit", "--bounds", "n=3", *kept).code == 0
     outcome = run("check", "two_phase_commit", "--bounds", "n=4", *kept, "--resume")
     assert outcome.code == 2
-    assert "its checkpoint has the bounds n=3, asked is n=4" in outcome.err
+    assert "the checkpoint has the bounds n=3, this run n=4" in outcome.err
     outcome = run("check", "two_phase_commit", "--bounds", "n=3", *kept)
     assert outcome.code == 2
-    assert "there is a checkpoint already; go on from it with --resume" in outcome.err
+    assert "the folder already has a checkpoint" in outcome.err

@@ -83,7 +83,7 @@ def test_the_text_has_a_row_for_each_and_tells_what_is_not_as_expected(run: Any)
         "unexpected: every_open_transaction_is_known_to_its_coordinator is broken (9 steps); expected: holds"
         in lines[at - 1]
     )
-    assert "the report is in farm-results/report.html" in outcome.err
+    assert "report: farm-results/report.html" in outcome.err
     assert outcome.code == 1
 
 
@@ -149,25 +149,25 @@ def test_the_default_is_every_scenario(run: Any) -> None:
     [
         (("--scenario", "timeuot"), "the command line: no scenario is named 'timeuot'; did you mean timeout"),
         (("none.yaml",), "none.yaml: cannot be read: No such file or directory"),
-        (("none.yaml", "--mutants"), "none.yaml says what to explore: leave --scenario"),
-        (("none.yaml", "--bound", "lost=1"), "none.yaml says what to explore: leave --scenario"),
-        (("--bound", "lost"), "--bound 'lost' is not name=values; give for example --bound lost=0,1,2"),
-        (("--bound", "lost=x"), "--bound 'lost=x': 'x' are no values"),
-        (("--seeds", "x"), "--seeds 'x': 'x' are no values"),
-        (("--steps", "5"), "--steps 5 are those of random walks: give --seeds 1..8 as well"),
-        (("none.yaml", "--seeds", "1"), "none.yaml says what to explore: leave --scenario"),
-        (("--bound", "lost=0", "--bound", "lost=1"), "--bound 'lost=1': lost is there twice"),
+        (("none.yaml", "--mutants"), "none.yaml already says what to explore: omit --scenario"),
+        (("none.yaml", "--bound", "lost=1"), "none.yaml already says what to explore: omit --scenario"),
+        (("--bound", "lost"), "--bound 'lost' is not NAME=VALUES; give for example --bound lost=0,1,2"),
+        (("--bound", "lost=x"), "--bound 'lost=x': 'x' is not a list of values"),
+        (("--seeds", "x"), "--seeds 'x': 'x' is not a list of values"),
+        (("--steps", "5"), "--steps 5 is for random walks: add --seeds, such as 1..8"),
+        (("none.yaml", "--seeds", "1"), "none.yaml already says what to explore: omit --scenario"),
+        (("--bound", "lost=0", "--bound", "lost=1"), "--bound 'lost=1': lost is given twice"),
         ((*SMALL, "--processes", "0"), "--processes 0: give 1 to 256"),
         ((*SMALL, "--processes", "2", "--spark", "local"), "--processes and --spark: choose one"),
-        ((*SMALL, "--processes", "2", "--workers", "2"), "--workers are threads of one exploration"),
+        ((*SMALL, "--processes", "2", "--workers", "2"), "--workers sets the threads of one exploration"),
         pytest.param(
             (*SMALL, "--spark", "sc://here"),
             "--spark sc://here: tasks are given to a SparkContext",
             marks=pytest.mark.spark,
         ),
-        ((*SMALL, "--parquet", "no/where.parquet"), "--parquet no/where.parquet: there is no folder no"),
-        ((*SMALL, "--memory", "much"), "--memory 'much' is no size"),
-        ((*SMALL, "--json", "--format", "markdown"), "--json and --format markdown are two formats"),
+        ((*SMALL, "--parquet", "no/where.parquet"), "--parquet no/where.parquet: the folder no does not exist"),
+        ((*SMALL, "--memory", "much"), "--memory 'much' is not a valid size"),
+        ((*SMALL, "--json", "--format", "markdown"), "--json and --format markdown: choose one format"),
         (("--scenario", "late_produce", "--rules", "9"), "the command line: there is no preset of rules '9'"),
     ],
 )
@@ -262,7 +262,7 @@ def test_ctrl_c_keeps_what_was_found_and_says_how_to_go_on(repository_root: Path
     assert farm.returncode == 130, err
     assert report["interrupted"]
     assert report["left"] == report["explorations"] - len(report["results"])
-    assert "known and kept in long; the same command goes on from there" in err
+    assert "are stored in long; run the same command again to continue" in err
     assert not psutil.wait_procs(workers, timeout=30)[1]
     assert len(list(Path("long/results").glob("*.json"))) == len(report["results"])
 

@@ -88,10 +88,10 @@ def test_what_is_no_history_is_refused_with_its_line(run: Any, good: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["gone.jsonl"], "gone.jsonl does not exist; a history is a file that a HistoryWriter wrote"),
+        (["gone.jsonl"], "gone.jsonl does not exist; give a JSON Lines file, such as HistoryWriter writes"),
         (["."], ". is a folder; give the files in it"),
         ([], "missing argument"),
-        (["gone.jsonl", "--json", "--format", "junit"], "--json and --format junit are two formats"),
+        (["gone.jsonl", "--json", "--format", "junit"], "--json and --format junit: choose one format"),
     ],
 )
 def test_wrong_usage_is_refused(run: Any, arguments: list[str], complaint: str) -> None:
@@ -118,7 +118,7 @@ def test_the_schema_is_printed(run: Any) -> None:
 def test_the_schema_and_a_file_are_wrong_usage(run: Any, good: Path) -> None:
     outcome = run("history", good, "--schema")
     assert (outcome.code, outcome.out) == (2, "")
-    assert "--schema judges nothing" in outcome.err
+    assert "--schema checks nothing: omit either the files or --schema" in outcome.err
 
 
 WRITTEN: dict[str, Callable[[bytes], bytes]] = {

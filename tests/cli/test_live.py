@@ -152,7 +152,7 @@ def test_the_worst_of_several_stories_is_the_exit_code(
 def test_live_is_for_stories(run: Any, tmp_path: Path) -> None:
     outcome = run("replay", "--live", "tests/recordings/01-commit")
     assert outcome.code == 2
-    assert "--live takes the steps of a story, and tests/recordings/01-commit is none" in outcome.err
+    assert "--live replays a counterexample, and tests/recordings/01-commit is not one" in outcome.err
     path = story(tmp_path, "zombie_takeover", "end_txn_ignores_epoch")
     assert run("replay", "--live", path, "--format", "junit").code == 2
     assert run("replay", "--live", path, "--rules", "3.9").code == 2
@@ -217,13 +217,13 @@ def test_a_scenario_is_written_of_a_broken_promise_into_a_new_file_and_of_nothin
     target.write_text("mine")
     outcome = run("replay", path, "--write-scenario", target)
     assert (outcome.code, target.read_text()) == (2, "mine")
-    assert "is there already; give a new name" in outcome.err
+    assert "the file exists; give a new name" in outcome.err
     outcome = run("replay", path, "--write-scenario", tmp_path / "nowhere" / "seen.py")
     assert outcome.code == 2
     assert "cannot be written" in outcome.err
     outcome = run("replay", "tests/recordings/01-commit", "--write-scenario", tmp_path / "other.py")
     assert outcome.code == 2
-    assert "give the trace of one live run, and nothing else" in outcome.err
+    assert "give exactly one file, the trace of a live run" in outcome.err
 
 
 def test_options_of_recordings_and_stories_are_refused_for_a_live_run(run: Any, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_mutant_is_looked_for_in_the_model(run: Any) -> None:
         (["check", "--model", "Spark_Sink"], "there is no model named 'Spark_Sink'; did you mean spark_sink?"),
         (
             ["check", "two_phase_commit", "late_produce", "--model", "two_phase_commit"],
-            "late_produce is a scenario of transactions; of two_phase_commit there are: two_phase_commit, two_phase",
+            "late_produce belongs to the model transactions; two_phase_commit has: two_phase_commit, two_phase",
         ),
         (
             ["scenarios", "two_phase_commit", "--model", "transactions"],
@@ -93,11 +93,17 @@ def test_a_mutant_is_looked_for_in_the_model(run: Any) -> None:
         (["check", "late_prod", "--model", "spark_sink"], "no scenario named 'late_prod'; did you mean late_produce"),
         (
             ["check", "examples/own_model.py", "--model", "spark_sink"],
-            "--model spark_sink and examples/own_model.py: what a file defines is of no registered model",
+            "--model spark_sink and examples/own_model.py: scenarios of a file belong to no registered model",
         ),
-        (["check", "no_such.py", "--model", "spark_sink"], "what a file defines is of no registered model"),
-        (["check", "--model", "spark_sink", "examples/own_model.py", "--list"], "is of no registered model"),
-        (["scenarios", "examples/own_model.py:SCENARIO", "--model", "transactions"], "is of no registered model"),
+        (["check", "no_such.py", "--model", "spark_sink"], "belong to no registered model"),
+        (
+            ["check", "--model", "spark_sink", "examples/own_model.py", "--list"],
+            "belong to no registered model",
+        ),
+        (
+            ["scenarios", "examples/own_model.py:SCENARIO", "--model", "transactions"],
+            "belong to no registered model",
+        ),
         (["scenarios", "--model", "two_phase"], "did you mean two_phase_commit?"),
         (["check", "--model", "spark_sink", "--bounds", "n=3"], "there is no bound named 'n'"),
         (["check", "--model"], "--model"),

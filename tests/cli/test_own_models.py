@@ -138,7 +138,7 @@ def test_a_story_of_another_file_or_none_is_refused(run: Any, model: Path, scena
     wrong = run("replay", story, "--scenario", scenario)
     assert (wrong.code, f"it is not in {scenario}" in wrong.err) == (2, True)
     nothing = run("replay", scenario, "--scenario", model)
-    assert (nothing.code, "none of the files is a story" in nothing.err) == (2, True)
+    assert (nothing.code, "none of the files is a counterexample of `zombieproof check" in nothing.err) == (2, True)
 
 
 @pytest.mark.slow
@@ -206,7 +206,7 @@ def test_a_mistake_beside_the_file_is_told_with_its_line(run: Any, model: Path) 
     beside.write_text("def most(leases: int) -> int:\n    return (leases\n")
     sys.modules.pop("half_a_lease")
     outcome = run("check", model)
-    assert (outcome.code, f"{beside}:2: is no Python" in outcome.err) == (2, True)
+    assert (outcome.code, f"{beside}:2: not valid Python" in outcome.err) == (2, True)
 
 
 def test_a_namesake_of_a_neighbour_of_another_file_is_refused(
@@ -218,7 +218,7 @@ def test_a_namesake_of_a_neighbour_of_another_file_is_refused(
         file.write_text("import helpers_of_mine\n" + file.read_text().replace('"lock_with', f'"{file.stem}_lock_with'))
     outcome = run("check", model, other)
     assert outcome.code == 2
-    assert f"{other.parent / 'helpers_of_mine.py'}: a module named helpers_of_mine is imported already" in outcome.err
+    assert f"{other.parent / 'helpers_of_mine.py'}: a module named helpers_of_mine is already imported" in outcome.err
 
 
 @pytest.mark.slow
@@ -233,7 +233,7 @@ def test_what_a_file_prints_does_not_get_into_the_report(run: Any, model: Path) 
 def test_two_scenarios_of_one_name_are_refused(run: Any, model: Path) -> None:
     other = Path(shutil.copy(model, model.with_name("other.py")))
     outcome = run("check", model, other)
-    assert (outcome.code, "rename one, or check them one after the other" in outcome.err) == (2, True)
+    assert (outcome.code, "): rename one, or run them separately" in outcome.err) == (2, True)
     model.write_text(
         model.read_text().replace('name="lock_with_leases",\n    story', 'name="late_produce",\n    story')
     )
@@ -246,18 +246,18 @@ def test_two_scenarios_of_one_name_are_refused(run: Any, model: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ("no_such.py", "there is no such file; there are: bytes.py, "),
+        ("no_such.py", "no such file; there are: bytes.py, "),
         ("own_modle.py", "did you mean own_model.py"),
-        ("nowhere/own_model.py", "there is no such file"),
+        ("nowhere/own_model.py", "no such file"),
         (".", "is a folder; give a Python file in it"),
-        ("notes.txt", "is no Python file; give FILE.py or FILE.py:NAME"),
+        ("notes.txt", "not a Python file; give FILE.py or FILE.py:NAME"),
         ("folder.py", "is a folder"),
-        ("empty.py", "defines no scenario. Legal: an attribute of the module, made by transaction_scenario(...)"),
-        ("empty.py:X", "there is no scenario 'X'; it defines none"),
+        ("empty.py", "defines no scenario. Legal: a module attribute made by transaction_scenario(...)"),
+        ("empty.py:X", "there is no scenario 'X'; the file defines none"),
         ("own_model.py:", "there is no scenario ''; there are: lock_with_leases"),
         ("own_model.py:nope", "there is no scenario 'nope'; there are: lock_with_leases"),
-        ("bytes.py", "is no Python"),
-        ("zeros.py", "is no Python"),
+        ("bytes.py", "not valid Python"),
+        ("zeros.py", "not valid Python"),
     ],
 )
 def test_a_file_that_cannot_be_read_as_scenarios_is_wrong_usage(run: Any, model: Path, asked: str, says: str) -> None:

@@ -51,7 +51,7 @@ def test_a_folder_keeps_its_shape_and_all_evidence(run: Any, logs: Path, tmp_pat
     assert expected <= files_of(tmp_path / "out") <= expected | others
     assert (tmp_path / "out" / "broker-1" / "e-0" / "00000000000000000000.index").stat().st_size == 0
     assert (tmp_path / "out" / "broker-1" / "empty-0").is_dir()
-    assert f"left out: {logs}/notes.bin: it is neither text nor a segment\n" in outcome.out
+    assert f"skipped: {logs}/notes.bin: it is neither text nor a segment\n" in outcome.out
     assert f"{len(segments)} segments, {len(segments)} packed now" in outcome.out
     assert f"damaged: {logs}/empty-0, byte 0: the folder is empty\n" in outcome.out
     assert (outcome.code, outcome.err) == (3, "")
@@ -81,7 +81,7 @@ def test_what_is_no_longer_there_is_told(run: Any, logs: Path, tmp_path: Path) -
     (logs / "e-0" / "00000000000000000000.log").rename(logs / "e-0" / "00000000000000000007.log")
     outcome = run("pack", logs, "-o", tmp_path / "out")
     left = tmp_path / "out" / "broker-1" / "e-0" / "00000000000000000000.log.parquet"
-    assert f"of nothing that was given: {left}; remove it, or pack into another folder\n" in outcome.out
+    assert f"not from this input: {left}; remove it, or pack into another folder\n" in outcome.out
     assert (outcome.code, left.is_file()) == (3, True)
 
 
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_said(run: Any, logs: Path, tmp_path: Path) -> None:
     assert "pack each into a folder of its own" in refused(
         logs, tmp_path / "other" / "broker-1", "-o", tmp_path / "out"
     )
-    assert "there is no segment; give log directories" in refused(logs / "meta.properties", "-o", tmp_path / "out")
+    assert "no segments found; give Kafka log directories" in refused(logs / "meta.properties", "-o", tmp_path / "out")
     run("pack", logs / "e-0", "-o", tmp_path / "packed")
     assert "is packed already: give the segments" in refused(tmp_path / "packed", "-o", tmp_path / "again")
     with pytest.raises(EvidenceError, match="nothing is named"):
@@ -145,7 +145,7 @@ def test_an_interrupted_run_keeps_what_is_whole(
     outcome = run("pack", logs, "-o", tmp_path / "out")
     assert (outcome.code, outcome.out) == (
         130,
-        "interrupted; packed and whole: 1 segment; start it again, and it goes on there\n",
+        "interrupted; 1 segment packed; run the same command again to continue\n",
     )
     monkeypatch.undo()
     again = run("pack", logs, "-o", tmp_path / "out")

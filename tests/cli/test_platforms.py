@@ -273,7 +273,7 @@ def test_more_threads_than_can_share_an_exploration_are_said_to_be_capped(run: A
     outcome = run("check", "two_phase_commit", "--bounds", "n=3", "--workers", workers, "--json")
     assert outcome.code == 0
     assert outcome.json["scenarios"][0]["distinct"] == 288
-    said = f"--workers {workers}: an exploration is shared by up to 64 threads; so many work\n"
+    said = f"--workers {workers}: an exploration uses at most 64 threads; using 64\n"
     assert outcome.err == (said if workers > 64 else "")
 
 

@@ -94,7 +94,7 @@ def test_a_reading_that_is_on_already_changes_nothing(run: Any) -> None:
 def test_a_scenario_tells_its_readings(run: Any) -> None:
     out = run("scenarios", "two_phase_commit").out
     assert "other bounds: n=7\n" in out
-    assert "own rules: wait_for_all=1, gives_up=1; --with and --without switch them" in out
+    assert "own rules: wait_for_all=1, gives_up=1; change them with --with and --without" in out
     told = run("scenarios", "two_phase_commit", "late_produce", "--json").json["scenarios"]
     assert [each["readings"] for each in told] == [["wait_for_all", "gives_up"], []]
     assert "own rules" not in run("scenarios", "late_produce").out
@@ -115,32 +115,47 @@ def test_a_sweep_may_be_without_a_reading(run: Any) -> None:
         (["late_produce", "--without", "wait_for_al"], "there is no rule named 'wait_for_al'"),
         (
             ["late_produce", "--without", "wait_for_all"],
-            "there is no rule of late_produce named 'wait_for_all'; it is a rule of two_phase_commit",
+            "late_produce has no rule 'wait_for_all'; it belongs to two_phase_commit",
         ),
-        (["late_produce", "--with", "wait_for_all=0"], "there is no rule of late_produce named 'wait_for_all'"),
+        (["late_produce", "--with", "wait_for_all=0"], "late_produce has no rule 'wait_for_all'"),
         (
             ["two_phase_commit", "late_produce", "--with", "wait_for_all"],
-            "there is no rule of late_produce named 'wait_for_all'",
+            "late_produce has no rule 'wait_for_all'",
         ),
-        (["--model", "spark_sink", "--with", "gives_up"], "there is no rule of these scenarios named 'gives_up'"),
-        (["two_phase_commit", "--with", "wait_for_all=2"], "a switch is 1 (on) or 0 (off); give wait_for_all=1 or"),
-        (["two_phase_commit", "--with", "wait_for_all=-1"], "a switch is 1 (on) or 0 (off)"),
-        (["two_phase_commit", "--with", "wait_for_all="], "a switch is 1 (on) or 0 (off)"),
-        (["two_phase_commit", "--with", "wait_for_all=on"], "a switch is 1 (on) or 0 (off)"),
-        (["two_phase_commit", "--with", "wait_for_all=1=1"], "a switch is 1 (on) or 0 (off)"),
-        (["--with", "wait_for_all=2"], "a switch is 1 (on) or 0 (off)"),
-        (["two_phase_commit", "--without", "wait_for_all=0"], "switched off by its name alone: --without wait_for_all"),
-        (["two_phase_commit", "--with", "gives_up", "--without", "gives_up"], "with and without at once; choose one"),
-        (["two_phase_commit", "--with", "gives_up", "--with", "gives_up=0"], "with and without at once; choose one"),
+        (["--model", "spark_sink", "--with", "gives_up"], "these scenarios have no rule 'gives_up'"),
+        (
+            ["two_phase_commit", "--with", "wait_for_all=2"],
+            "a rule is 1 (enabled) or 0 (disabled); give wait_for_all=1 or",
+        ),
+        (["two_phase_commit", "--with", "wait_for_all=-1"], "a rule is 1 (enabled) or 0 (disabled)"),
+        (["two_phase_commit", "--with", "wait_for_all="], "a rule is 1 (enabled) or 0 (disabled)"),
+        (["two_phase_commit", "--with", "wait_for_all=on"], "a rule is 1 (enabled) or 0 (disabled)"),
+        (["two_phase_commit", "--with", "wait_for_all=1=1"], "a rule is 1 (enabled) or 0 (disabled)"),
+        (["--with", "wait_for_all=2"], "a rule is 1 (enabled) or 0 (disabled)"),
+        (
+            ["two_phase_commit", "--without", "wait_for_all=0"],
+            "to disable a rule, give only its name: --without wait_for_all",
+        ),
+        (
+            ["two_phase_commit", "--with", "gives_up", "--without", "gives_up"],
+            "given with --with and --without",
+        ),
+        (
+            ["two_phase_commit", "--with", "gives_up", "--with", "gives_up=0"],
+            "given with --with and --without",
+        ),
         (
             ["two_phase_commit", "--bounds", "gives_up=1", "--without", "gives_up"],
-            "gives_up is switched off, and gives_up=1 among the bounds; leave one of them away",
+            "gives_up is disabled, but the bounds set gives_up=1; omit one of the two",
         ),
         (["two_phase_commit", "--bounds", "wait_for_all=2"], "wait_for_all=2 is neither off nor on; give 0 or 1"),
         (["two_phase_commit", "--bounds", "wait_for_all=-1"], "wait_for_all=-1 is neither off nor on; give 0 or 1"),
         (["two_phase_commit", "--with", "kip360=0"], "'kip360' has no number"),
-        (["two_phase_commit", "--without", "transaction_version"], "set it by --with transaction_version=0"),
-        (["two_phase_commit", "--with", "wait_for_all", "--mutants"], "--mutants explores each mutant as it is pinned"),
+        (["two_phase_commit", "--without", "transaction_version"], "set it with --with transaction_version=0"),
+        (
+            ["two_phase_commit", "--with", "wait_for_all", "--mutants"],
+            "--mutants explores each mutant with its own rules and",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -36,7 +36,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 def test_a_sound_directory_needs_no_repair(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repair", str(directory)]) == Exit.HOLDS
-    assert "Nothing has to be repaired" in capsys.readouterr().out
+    assert "No repair is needed" in capsys.readouterr().out
     assert main(["repair", str(directory), "--apply"]) == Exit.HOLDS
 
 
@@ -80,7 +80,7 @@ def test_a_path_that_is_no_data_directory_is_wrong_usage(tmp_path: Path, capsys:
     assert main(["repair", str(tmp_path / "none")]) == Exit.USAGE
     assert main(["repair", str(tmp_path / "other")]) == Exit.USAGE
     said = capsys.readouterr().err
-    assert "there is no such directory" in said
+    assert "no such directory" in said
     assert "is no data directory" in said
     assert not (tmp_path / "none").exists()
 

@@ -70,18 +70,21 @@ def test_the_exit_code_of_a_timeline_is_that_of_the_verdict(run: Any, recordings
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--timeline", "order"), "none called 'order'; did you mean orders-1"),
+        (("--timeline", "order"), "nothing named 'order'; did you mean orders-1"),
         (("--timeline", "producer 99"), "did you mean producer"),
-        (("--timeline", " "), "--timeline names nothing"),
-        (("--timeline", "orders-1", "--open"), "two questions"),
-        (("--times", "local"), "--times local is about --timeline and --open"),
-        (("--topic", "x"), "no topic of the evidence is called 'x'; there are: __transaction_state, d, e"),
-        (("--topic", ""), "no topic of the evidence is called ''"),
-        (("--since", "yesterday"), "--since 'yesterday' is no time"),
-        (("--until", "2026-13-01"), "--until '2026-13-01' is no time"),
-        (("--since", "2062-11-21"), "nothing is in that window: the evidence is from 2026-11-21 13:55:10."),
-        (("--until", "2026-11-20"), "nothing is in that window"),
-        (("--since", "2026-11-22", "--until", "2026-11-21"), "lies before --since"),
+        (("--timeline", " "), "--timeline is empty"),
+        (("--timeline", "orders-1", "--open"), "--timeline and --open: choose one"),
+        (("--times", "local"), "--times local needs --timeline or --open"),
+        (("--topic", "x"), "the files have no topic 'x'; there are: __transaction_state, d, e"),
+        (("--topic", ""), "the files have no topic ''"),
+        (("--since", "yesterday"), "--since 'yesterday' is not a valid time"),
+        (("--until", "2026-13-01"), "--until '2026-13-01' is not a valid time"),
+        (
+            ("--since", "2062-11-21"),
+            "nothing was recorded between --since and --until: the files cover 2026-11-21 13:55:10.",
+        ),
+        (("--until", "2026-11-20"), "nothing was recorded between --since and --until"),
+        (("--since", "2026-11-22", "--until", "2026-11-21"), "is before --since"),
     ],
 )
 def test_a_wrong_question_is_refused_with_what_would_be_right(
@@ -100,7 +103,7 @@ def test_a_name_of_two_things_is_refused_and_each_can_be_had(run: Any, lost: Pat
     )
     outcome = run("replay", lost, calls, "--timeline", "e-0")
     assert outcome.code == 2
-    assert "is the name of 2 things; give --timeline 'id e-0' or --timeline 'partition e-0'" in outcome.err
+    assert "is ambiguous; give --timeline 'id e-0' or --timeline 'partition e-0'" in outcome.err
     assert "application a begin: ok" in run("replay", lost, calls, "--timeline", "id e-0").out
     assert "timeline of partition e-0" in run("replay", lost, calls, "--timeline", "partition e-0").out
 

@@ -83,17 +83,17 @@ def test_it_says_what_it_wrote_and_what_to_do_next(run: Any, clone: Path) -> Non
     assert "zombieproof check late_end_is_refused --without late_end_is_refused --compare" in outcome.out
     assert b"| `late_end_is_refused` |" in after["docs/rules.md"]
     again = run("rules", "new", "late_end_is_refused", "--decision", "produce")
-    assert (again.code, "there is a rule named 'late_end_is_refused' already" in again.err) == (2, True)
+    assert (again.code, "a rule named 'late_end_is_refused' already exists" in again.err) == (2, True)
     assert contents(clone) == after
 
 
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("kip360", "there is a rule named 'kip360' already"),
-        ("epoch_max", "there is a rule named 'epoch_max' already"),
-        ("timeout", "scenarios/timeout.py exists already"),
-        ("presets", "tests/model/test_presets.py exists already"),
+        ("kip360", "a rule named 'kip360' already exists"),
+        ("epoch_max", "a rule named 'epoch_max' already exists"),
+        ("timeout", "scenarios/timeout.py already exists"),
+        ("presets", "tests/model/test_presets.py already exists"),
         ("Late", "lower-case words"),
         ("late-end", "lower-case words"),
         ("1late", "lower-case words"),
@@ -122,7 +122,7 @@ def test_a_decision_without_a_template_is_refused(run: Any, clone: Path) -> None
 def test_outside_of_a_clone_it_says_where_to_go(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = run("rules", "new", "late")
-    assert (outcome.code, "is in no clone of the project" in outcome.err) == (2, True)
+    assert (outcome.code, "is not in a clone of zombieproof (no" in outcome.err) == (2, True)
 
 
 def test_it_works_from_a_folder_of_the_clone(run: Any, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,26 +135,26 @@ def test_it_works_from_a_folder_of_the_clone(run: Any, clone: Path, monkeypatch:
     ("file", "old", "new", "says"),
     [
         ("zombieproof/model/decisions/end_txn.py", "Row.T5)", "Row.T4)", "has no row T5 in decide_end_txn_v2"),
-        ("zombieproof/model/rules.py", "class Rules:", "class Rules(", "put the clone in order first"),
+        ("zombieproof/model/rules.py", "class Rules:", "class Rules(", "repair the clone first"),
         ("zombieproof/model/rules.py", "class Rules:", "class Ruling:", "has no class Rules"),
         ("tests/model/test_switches.py", "SWITCHES: dict", "SWITCH: dict", "has no SWITCHES"),
         (
             "zombieproof/checker/scenarios.py",
             '        "one_transaction": "transactions.scenarios.one_transaction",\n',
             '        "one_transaction": "transactions.scenarios.one",\n',
-            "does not run with",
+            "fails to import with the new files",
         ),
         (
             "zombieproof/checker/scenarios.py",
             '    "transactions": {',
             '    "others": {',
-            "is not as this program knows it",
+            "has another structure than expected",
         ),
         (
             "zombieproof/model/decisions/verdicts.py",
             "def refuse(",
             "def refuses(",
-            "does not run with what was written",
+            "fails to import with the new files",
         ),
     ],
 )
@@ -189,7 +189,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_half_done(
     with monkeypatch.context() as patched:
         patched.setattr(os, "access", lambda path, mode: "rules.md" not in str(path))
         outcome = run("rules", "new", "late")
-    assert (outcome.code, "docs/rules.md cannot be written; nothing was" in outcome.err) == (2, True)
+    assert (outcome.code, "docs/rules.md is not writable; nothing was written" in outcome.err) == (2, True)
     assert contents(clone) == before
 
 

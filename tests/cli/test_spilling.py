@@ -24,7 +24,7 @@ def test_a_spilled_exploration_reports_the_same_and_what_was_on_disk(run: Any, t
     [
         (["--simulate", "1"], "--spill and --simulate: choose one"),
         (["--checkpoint", "k"], "--spill and --checkpoint: choose one"),
-        ([], "it holds mine.txt, which no exploration has written; give a folder of its own, new or empty"),
+        ([], "the folder contains other files: mine.txt; give a new or empty folder"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

@@ -18,7 +18,7 @@ def test_a_story_says_its_bounds_and_becomes_a_file(run: Any, tmp_path: Path) ->
     assert outcome.code == 1
     [line] = [line for line in outcome.out.splitlines() if line.startswith("  Within bounds that were drawn: ")]
     bounds = line.partition(": ")[2].replace(" ", "")
-    [command] = [line for line in outcome.out.splitlines() if "this story as a file" in line]
+    [command] = [line for line in outcome.out.splitlines() if "save this counterexample" in line]
     assert f"--bounds {bounds}" in shlex.join(shlex.split(command.partition("#")[0]))
     again = run("replay", story)
     assert again.code == 1
@@ -35,4 +35,4 @@ def test_json_has_the_bounds_and_the_same_seed_the_same_story(run: Any) -> None:
 def test_a_swarm_without_walks_is_refused(run: Any) -> None:
     outcome = run("check", "late_produce", "--swarm")
     assert (outcome.code, outcome.out) == (2, "")
-    assert "--swarm draws the bounds of random walks: give --simulate SECONDS as well" in outcome.err
+    assert "--swarm needs --simulate: add --simulate SECONDS" in outcome.err

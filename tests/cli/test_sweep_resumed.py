@@ -114,27 +114,29 @@ def test_a_file_is_refused_that_is_damaged_or_of_something_else(
         assert (outcome.code, outcome.out, kept.read_bytes()) == (2, "", content)
         return str(outcome.err)
 
-    assert "it is there already; --resume goes on from it" in refused(written, resume=False)
+    assert "the file exists; continue it with --resume" in refused(written, resume=False)
     other = first.replace(b'"distinct": ', b'"distinct": 1')
-    assert "line 2 is damaged: its checksum is another" in refused(head + other + second)
+    assert "line 2 is damaged: its checksum does not match" in refused(head + other + second)
     assert "line 3 is damaged: invalid JSON" in refused(head + first + b"{\n")
     for foreign in (b"my notes\n", b"my notes", b"[]\n"):
-        assert "it holds no sweep; give another file; this one is left as it is" in refused(foreign)
-    assert "restore the file from a copy, or remove it and begin anew" in refused(head.replace(b"n=1", b"n=0"))
+        assert "it is not a checkpoint of a sweep; give another file; this one was not changed" in refused(foreign)
+    assert "restore the file from a copy, or remove it and start again" in refused(head.replace(b"n=1", b"n=0"))
     more = ("sweep", "two_phase_commit", "--bound", "n=1..3", "--checkpoint", kept)
-    assert "the combinations of this sweep: two_phase_commit(n=1/2/3); there: two_phase_commit(n=1/2)" in refused(
+    assert "the combinations of this sweep: two_phase_commit(n=1/2/3); in the file: two_phase_commit(n=1/2)" in refused(
         written, *more
     )
     monkeypatch.setattr("zombieproof.farm.kept_sweep.sources", lambda _: "others")
-    assert "it was found by other sources of model or checker; give another file" in refused(written)
+    assert "it was written by another version of the model or the checker; start again with another file" in refused(
+        written
+    )
 
 
 def test_a_file_that_cannot_be_is_refused(run: Any, tmp_path: Path) -> None:
     asked = MANAGERS[:4]
-    assert "give it as well, --checkpoint FILE" in run(*asked, "--resume").err
-    assert "it is not there; leave --resume away" in run(*asked, "--resume", "--checkpoint", tmp_path / "none").err
+    assert "--resume continues from a file" in run(*asked, "--resume").err
+    assert "no such file; omit --resume" in run(*asked, "--resume", "--checkpoint", tmp_path / "none").err
     outcome = run(*asked, "--checkpoint", tmp_path / "no" / "kept")
-    assert (outcome.code, "give a file that can be written" in outcome.err) == (2, True)
+    assert (outcome.code, "give a writable file" in outcome.err) == (2, True)
 
 
 def test_two_processes_do_not_write_one_file(run: Any, tmp_path: Path) -> None:
@@ -147,7 +149,7 @@ def test_two_processes_do_not_write_one_file(run: Any, tmp_path: Path) -> None:
         outcome = run(*MANAGERS[:3], "n=1", "--checkpoint", kept, "--resume")
     finally:
         os.close(held)
-    assert (outcome.code, "another process works on it" in outcome.err) == (2, True)
+    assert (outcome.code, "another process is using it" in outcome.err) == (2, True)
 
 
 def test_where_there_are_no_locks_nothing_is_kept(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

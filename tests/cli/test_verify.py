@@ -119,7 +119,7 @@ def test_junit_has_a_case_for_each_line(run: Any, clone: Path) -> None:
     assert outcome.code == 1
     [suite] = ET.fromstring(outcome.out)
     [failure] = suite.findall("testcase/failure")
-    assert (failure.get("type"), failure.get("message")) == ("page", "not what the source says")
+    assert (failure.get("type"), failure.get("message")) == ("page", "out of date")
     assert "docs/rules.md" in (failure.text or "")
     assert run("verify", "--json", "--format", "junit").code == 2
 
@@ -132,7 +132,7 @@ def test_any_number_of_workers_finds_the_same(run: Any, clone: Path) -> None:
     assert [(check["what"], check["found"]) for check in few.json["checks"]] == [
         (check["what"], check["found"]) for check in many.json["checks"]
     ]
-    assert many.err == "--workers 1000: an exploration is shared by up to 64 threads; so many work\n"
+    assert many.err == "--workers 1000: an exploration uses at most 64 threads; using 64\n"
 
 
 @pytest.mark.slow

@@ -99,9 +99,9 @@ def test_a_broker_that_is_right_is_exit_code_0(run: Run) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     first, second, *_, last = outcome.out.splitlines()
     assert first == (
-        f"{bootstrap} speaks as Kafka 4.3 does, transaction.version 2: it is judged by 6 sequences of requests"
+        f"{bootstrap} has the API versions of Kafka 4.3, transaction.version 2; testing it with 6 sequences of requests"
     )
-    assert "makes topics, transactional ids and groups whose names begin with zombieproof-conform-" in second
+    assert "creates topics, transactional ids and groups whose names begin with zombieproof-conform-" in second
     assert "transactional ids cannot be deleted" in second
     assert last == "6 of 6 conform"
     data = json.loads(told.out)
@@ -246,7 +246,7 @@ def test_a_damaged_line_is_named_and_the_others_are_played(run: Run, sample: lis
     with served() as bootstrap:
         outcome = run("--bootstrap", bootstrap, "--recording", path)
     assert outcome.code == 3
-    assert f"not understood: {path}, line 1: invalid JSON" in outcome.out
+    assert f"cannot be read: {path}, line 1: invalid JSON" in outcome.out
     assert "1 of 1 conform" in outcome.out
 
 
@@ -539,8 +539,8 @@ def test_a_broker_that_goes_away_is_exit_code_3_and_what_may_be_left_is_said(
     with told_of(Wrong(hears=hears)) as (bootstrap, _, background):
         outcome = run("--bootstrap", bootstrap)
     assert outcome.code == 3
-    assert "ended before its end: " in outcome.out
-    assert "what begins with zombieproof-conform-" in outcome.out
+    assert "stopped early: " in outcome.out
+    assert "topics and groups whose names begin with zombieproof-conform-" in outcome.out
 
 
 # ---------------------------------------------------------------- usage
@@ -549,21 +549,21 @@ def test_a_broker_that_goes_away_is_exit_code_3_and_what_may_be_left_is_said(
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("--bootstrap", "127.0.0.1"), "--bootstrap: '127.0.0.1' is no HOST:PORT; give for example 127.0.0.1:9092"),
-        (("--bootstrap", ""), "--bootstrap: '' is no HOST:PORT"),
-        (("--bootstrap", "127.0.0.1:0"), "0 is no port; legal are 1 to 65535"),
-        (("--bootstrap", "127.0.0.1:65536"), "65536 is no port; legal are 1 to 65535"),
-        (("--bootstrap", "127.0.0.1:9092,"), "--bootstrap: '' is no HOST:PORT"),
-        (("--bootstrap", "http://127.0.0.1:9092"), "is no HOST:PORT"),
+        (("--bootstrap", "127.0.0.1"), "--bootstrap: '127.0.0.1' is not HOST:PORT; give for example 127.0.0.1:9092"),
+        (("--bootstrap", ""), "--bootstrap: '' is not HOST:PORT"),
+        (("--bootstrap", "127.0.0.1:0"), "0 is not a valid port; give 1 to 65535"),
+        (("--bootstrap", "127.0.0.1:65536"), "65536 is not a valid port; give 1 to 65535"),
+        (("--bootstrap", "127.0.0.1:9092,"), "--bootstrap: '' is not HOST:PORT"),
+        (("--bootstrap", "http://127.0.0.1:9092"), "is not HOST:PORT"),
         (("--bootstrap", "kafka.example:9092"), "kafka.example:9092, which is not this machine"),
-        (("--bootstrap", "10.0.0.1:9092"), "--yes says that this is meant"),
+        (("--bootstrap", "10.0.0.1:9092"), "which is not this machine"),
         (("--bootstrap", "127.0.0.1:9,[2001:db8::1]:9092"), "[2001:db8::1]:9092, which is not this machine"),
         (("--bootstrap", "127.0.0.1:9", "--level", "deep"), "there is no level named 'deep'; there are: smoke, full"),
-        (("--bootstrap", "127.0.0.1:9", "--release", "1.9"), "--release: Kafka '1.9' is no release"),
+        (("--bootstrap", "127.0.0.1:9", "--release", "1.9"), "--release: unknown Kafka release '1.9'"),
         (("--bootstrap", "127.0.0.1:9", "--recording", "nowhere.jsonl"), "nowhere.jsonl: there is no such file"),
-        (("--level", "full"), "--level is about a running broker: give --bootstrap HOST:PORT as well"),
-        (("--yes",), "--yes is about a running broker"),
-        (("--release", "3.9"), "--release is about a running broker"),
+        (("--level", "full"), "--level needs a running broker: add --bootstrap HOST:PORT"),
+        (("--yes",), "--yes needs a running broker"),
+        (("--release", "3.9"), "--release needs a running broker"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(run: Run, arguments: tuple[str, ...], why: str) -> None:
@@ -585,4 +585,4 @@ def test_a_cluster_that_names_brokers_elsewhere_is_refused_too(run: Run, monkeyp
         monkeypatch.undo()
         assert names_at(bootstrap)[0] == {"theirs"}
     assert outcome.code == 2
-    assert "the cluster names the broker broker.example:9092, which is not this machine" in outcome.err
+    assert "the cluster advertises broker.example:9092, which is not this machine" in outcome.err

@@ -77,7 +77,7 @@ def test_a_reading_is_a_bound_of_the_job(jobs: Jobs) -> None:
 
 
 def test_two_groups_may_not_expect_otherwise_of_the_same(jobs: Jobs) -> None:
-    with pytest.raises(PlanFault, match=r"plan.yaml, line 3: expects violated of timeout, .* expects holds"):
+    with pytest.raises(PlanFault, match=r"plan.yaml, line 3: expects violated for timeout, .* expects holds"):
         jobs("{scenarios: timeout}", "{scenarios: 'time*', expect: violated}")
 
 
@@ -106,10 +106,10 @@ def test_scenarios_of_ones_own_are_found_by_their_file(
     [
         ("{scenarios: timeuot}", "no scenario is named 'timeuot'; did you mean timeout"),
         ("{scenarios: 'x*'}", "no scenario is named 'x*'"),
-        ("{scenarios: none.py}", "none.py: there is no such file"),
+        ("{scenarios: none.py}", "none.py: no such file"),
         ("{scenarios: timeout, rules: 9.9}", "there is no preset of rules '9.9'"),
         ("{scenarios: timeout, bounds: {last: 1}}", "none of the scenarios has a bound 'last'; did you mean lost"),
-        ("{scenarios: [timeout, two_phase_commit], bounds: {lost: 1}}", "there is no bound 'lost' of two_phase_commit"),
+        ("{scenarios: [timeout, two_phase_commit], bounds: {lost: 1}}", "two_phase_commit has no bound 'lost'"),
         ("{scenarios: timeout, bounds: {lost: 101}}", "timeout: timeout: lost=101 is out of range; give 0 to 100"),
         ("{scenarios: timeout, mutants: no_verification}", "none of the scenarios has a mutant 'no_verification'"),
         ("{scenarios: timeout, without: kip_360}", "timeout: no rule is named 'kip_360'"),

@@ -365,26 +365,26 @@ FORGET: Mapping[str, Forget] = {
     "the start of the transaction before the last InitProducerId, before 4.0": old_start,
     "a pending transition whose record cannot be written": pending_transition,
     "an id whose first record could not be written": unwritten_id,
-    "that an append was reported as failed, although the log has it": failed_append,
+    "that an append was reported as failed although the log has it": failed_append,
     "the previous and the next producer id, in value version 0 and before 4.3": neighbouring_ids,
     "verifications": verifications,
-    "all batches of a producer but the newest": older_batches,
-    "a producer that is due to be forgotten and has not been looked at yet": due_producers,
+    "all batches of a producer except the newest": older_batches,
+    "an expired producer that has not been removed yet": due_producers,
     "the high watermark": high_watermark,
-    "member ids that were given out": pending_members,
-    "a generation whose assignment is not there yet, and a rebalance that has not ended": unassigned_generation,
-    "when a member was heard of last": sessions,
-    "a group that nothing was ever written of": unwritten_group,
-    "that a refused commit took waiting offsets along, before 4.0": taken_along,
-    "when a consumer group was assigned last": last_assignment,
-    "how far the markers of a decided transaction have come": progress_of_markers,
+    "member ids that were assigned but have not joined": pending_members,
+    "a generation without an assignment yet, and an unfinished rebalance": unassigned_generation,
+    "the last heartbeat of a member": sessions,
+    "a group without any record": unwritten_group,
+    "that a failed commit dropped pending offsets, before 4.0": taken_along,
+    "the time of the last assignment of a consumer group": last_assignment,
+    "which markers of a prepared transaction have been written": progress_of_markers,
 }
 """How each entry of ``omissions.MEMORY_ONLY`` is forgotten, in the order in which all of them are."""
 
 SURVIVES_ELSEWHERE = frozenset(
     {
-        "all batches of a producer but the newest",
-        "a producer that is due to be forgotten and has not been looked at yet",
+        "all batches of a producer except the newest",
+        "an expired producer that has not been removed yet",
     }
 )
 """What another replica knows too: lost when a broker starts again, not when another one takes over."""

@@ -55,6 +55,6 @@ def test_what_is_offered_is_what_a_real_broker_offered(release: str) -> None:
 
 
 def test_a_release_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(UnknownRelease, match=r"Kafka '5\.0' is no release"):
+    with pytest.raises(UnknownRelease, match=r"unknown Kafka release '5\.0'"):
         offered_versions("5.0", ApiKey.FETCH)
     assert offered_versions("0.11.0", ApiKey.CONSUMER_GROUP_HEARTBEAT) is None

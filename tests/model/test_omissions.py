@@ -210,7 +210,7 @@ def test_nothing_is_left_out_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["authorisation", "KIP-939", "high watermark", "compaction", "quotas", "consumer group", "time"]
+    "word", ["authorization", "KIP-939", "high watermark", "compaction", "quotas", "consumer group", "time"]
 )
 def test_what_people_ask_for_first_is_there(word: str) -> None:
     assert any(word in omission.what for omission in OMISSIONS)

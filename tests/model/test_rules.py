@@ -77,9 +77,9 @@ def test_a_number_is_set_within_its_range_and_is_no_switch(name: str) -> None:
         with pytest.raises(UnknownRule, match="give"):
             with_switches(Rules(), on=[f"{name}={wrong}"])
     for sides in ({"on": [name]}, {"off": [name]}, {"off": [f"{name}={least}"]}):
-        with pytest.raises(UnknownRule, match=f"is a number, not a switch: set it by --with {name}={least}"):
+        with pytest.raises(UnknownRule, match=f"is a number, not a switch: set it with --with {name}={least}"):
             with_switches(Rules(), **sides)
-    with pytest.raises(UnknownRule, match="set twice"):
+    with pytest.raises(UnknownRule, match="given twice; choose one value"):
         with_switches(Rules(), on=[f"{name}={least}", f"{name}={greatest}"])
 
 
@@ -89,7 +89,7 @@ def test_a_switch_has_no_number() -> None:
 
 
 def test_a_switch_on_both_sides_is_refused() -> None:
-    with pytest.raises(UnknownRule, match="kip360: asked for with and without"):
+    with pytest.raises(UnknownRule, match="kip360: given with --with and --without"):
         with_switches(Rules(), on=["kip360", "kip447_fence"], off=["kip360"])
 
 

@@ -311,10 +311,10 @@ def test_what_does_not_fit_is_spilled_with_the_same_result(
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ("no/folder", "No such file or directory; give a folder that can be written"),
-        ("file", "it is no folder; give one, new or empty"),
-        ("foreign", "it holds notes.txt, which no exploration has written; give a folder of its own, new or empty"),
-        ("left", "it holds what an exploration that was ended has left; remove its files, or give another folder"),
+        ("no/folder", "No such file or directory; give a writable folder"),
+        ("file", "not a folder; give a new or empty folder"),
+        ("foreign", "the folder contains other files: notes.txt; give a new or empty folder"),
+        ("left", "the folder has files of an interrupted exploration; remove them, or give another folder"),
     ],
 )
 def test_a_folder_that_cannot_take_what_does_not_fit_is_refused_before_anything_is_explored(

@@ -63,7 +63,7 @@ def log(state: State, *records: LogRecord, partition: int = 0, end: int | None =
         ),
         ({"ghost__labels__0__result": 1}, "A is told that A.1 is committed"),
         ({"ghost__labels__4__result": 2}, "B is told that B.2 is aborted"),
-        ({"ghost__labels__3__acked": 2}, "B is told that p1 has its part of B.1"),
+        ({"ghost__labels__3__acked": 2}, "B gets the ack from p1 for B.1"),
         ({"group__generation": 1, "group__owner": 1}, "generation 1 of the group: B owns the input"),
         (
             {"readers__0__position": 1, "readers__0__delivered": 1},

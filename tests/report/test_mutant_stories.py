@@ -220,7 +220,7 @@ WHY = {
     },
     "version_1_asked_again": {"an_abort_is_told_what_became_of_the_commit": "A is told that A.1 is aborted"},
     "forgotten_partition": {
-        "a_new_batch_is_taken_for_one_that_is_there": "A is told that p0 has its part of A.2",
+        "a_new_batch_is_taken_for_one_that_is_there": "A gets the ack from p0 for A.2",
     },
     "resumed_commit": {
         "a_time_out_aborts_what_is_stored": DECIDED_TWICE,

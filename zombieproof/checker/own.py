@@ -32,7 +32,7 @@ _MADE = "transaction_scenario(...) of zombieproof, or its Scenario(...)"
 
 
 class OwnFault(ValueError):
-    """A file that cannot be read as scenarios; the message says where, what, and what would be legal."""
+    """Raised for a file of scenarios or machines that is not valid; says where, what, and what would be legal."""
 
 
 def names_a_file(asked: str) -> bool:
@@ -50,7 +50,7 @@ def load(asked: str) -> list[Scenario]:
     if Path(asked).is_dir():
         raise OwnFault(f"{asked}: is a folder; give a Python file in it")
     if found is None:
-        raise OwnFault(f"{asked}: is no Python file; give FILE.py or FILE.py:NAME")
+        raise OwnFault(f"{asked}: not a Python file; give FILE.py or FILE.py:NAME")
     file, wanted = found["file"], found["name"]
     source = _read(file)
     module = _imported(file, source)
@@ -58,12 +58,14 @@ def load(asked: str) -> list[Scenario]:
     legal = list(dict.fromkeys(scenario.name for scenario in here.values()))
     if wanted is None:
         if not here:
-            raise OwnFault(f"{file}: defines no scenario. Legal: an attribute of the module, made by {_MADE}")
+            raise OwnFault(f"{file}: defines no scenario. Legal: a module attribute made by {_MADE}")
         return _placed(file, list(here.values()))
     chosen = [scenario for name, scenario in here.items() if wanted in (name, scenario.name)]
     if not chosen:
         listed = near(wanted, legal) if wanted else f"there are: {', '.join(legal)}"
-        raise OwnFault(f"{file}: there is no scenario {wanted!r}; {listed if legal else f'it defines none: {_MADE}'}")
+        raise OwnFault(
+            f"{file}: there is no scenario {wanted!r}; {listed if legal else f'the file defines none: {_MADE}'}"
+        )
     return _placed(file, chosen[:1])
 
 
@@ -76,7 +78,7 @@ def machines(asked: str) -> list[Machine]:
     """
     found = _ASKED.fullmatch(asked)
     if found is None or Path(asked).is_dir():
-        raise OwnFault(f"{asked}: is no Python file; give FILE.py or FILE.py:NAME")
+        raise OwnFault(f"{asked}: not a Python file; give FILE.py or FILE.py:NAME")
     file, wanted = found["file"], found["name"]
     module = _imported(file, _read(file))
     here: dict[str, Machine] = {}
@@ -86,9 +88,9 @@ def machines(asked: str) -> list[Machine]:
         if here.setdefault(machine.name, machine) is not machine:
             raise OwnFault(f"{file}: two machines are named {machine.name!r}; rename one")
         if re.fullmatch(r"[\w -]+", machine.name) is None:
-            raise OwnFault(f"{file}: no file can be named after the machine {machine.name!r}; give letters and digits")
+            raise OwnFault(f"{file}: the machine name {machine.name!r} cannot be a file name; use letters and digits")
     if not here:
-        raise OwnFault(f"{file}: defines no machine. Legal: an attribute of the module, made by Machine(...)")
+        raise OwnFault(f"{file}: defines no machine. Legal: a module attribute made by Machine(...)")
     if wanted is not None and wanted not in here:
         raise OwnFault(f"{file}: there is no machine {wanted!r}; {near(wanted, here)}")
     return [machine for name, machine in here.items() if wanted in (None, name)]
@@ -109,7 +111,7 @@ def _read(file: str) -> bytes:
     except FileNotFoundError:
         beside = sorted(each.name for each in path.parent.glob("*.py")) if path.parent.is_dir() else []
         there_are = f"; {near(path.name, beside)}" if beside else ""
-        raise OwnFault(f"{file}: there is no such file{there_are}") from None
+        raise OwnFault(f"{file}: no such file{there_are}") from None
     except OSError as error:
         raise OwnFault(f"{file}: cannot be read: {error.strerror}") from error
 
@@ -139,7 +141,7 @@ def _imported(file: str, source: bytes) -> ModuleType:
         sys.modules.pop(name, None)
         line = _line_in(error, file)
         raise OwnFault(
-            f'{file}:{line}: ends the program while it is imported. Legal: under if __name__ == "__main__":'
+            f'{file}:{line}: exits while it is imported. Move that code under if __name__ == "__main__":'
         ) from error
     except Exception as error:
         sys.modules.pop(name, None)
@@ -193,8 +195,8 @@ def _refuse_namesakes(folder: Path) -> None:
         if name.startswith("own_") or not namesake.is_file() or name in sys.stdlib_module_names:
             continue
         raise OwnFault(
-            f"{namesake}: a module named {name} is imported already, from {file}; "
-            "rename one, or check them in two calls"
+            f"{namesake}: a module named {name} is already imported from {file}; "
+            "rename one, or check them in separate runs"
         )
 
 
@@ -239,7 +241,7 @@ def _legal(error: BaseException, frame: traceback.FrameSummary, scope: dict[str,
         close = near(error.name or "", scope)
         return f"; {close}" if close.startswith("did") else ""
     if isinstance(error, ModuleNotFoundError):
-        return ". Legal: modules beside the file, and those that are installed where zombieproof is"
+        return ". Legal: modules in the same folder, and packages installed with zombieproof"
     if isinstance(error, ImportError):
         name = str(error).partition("cannot import name '")[2].partition("'")[0]
         return f"; {near(name, dir(sys.modules.get(error.name or '')))}" if name else ""
@@ -269,7 +271,7 @@ def _node(frame: traceback.FrameSummary, kind: type[_Node]) -> _Node | None:
 
 def _syntax(file: str, error: SyntaxError) -> str:
     where = error.filename if error.filename and _is_own(error.filename, file) else file
-    return f"{where}:{error.lineno or 1}: is no Python: {error.msg}"
+    return f"{where}:{error.lineno or 1}: not valid Python: {error.msg}"
 
 
 def _is_own(filename: str, file: str) -> bool:

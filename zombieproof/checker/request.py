@@ -63,8 +63,8 @@ def chosen(scenario: Scenario, request: Request) -> tuple[Rules, dict[str, int]]
     for name, value in asked.readings.items():
         if bounds.get(name, value) != value:
             raise UnknownBound(
-                f"{scenario.name}: {name} is switched {'on' if value else 'off'}, and {name}={bounds[name]} among the "
-                "bounds; leave one of them away",
+                f"{scenario.name}: {name} is {'enabled' if value else 'disabled'}, but the bounds set "
+                f"{name}={bounds[name]}; omit one of the two",
                 name,
             )
     return rules, scenario.own_bounds({**(mutant.bounds if mutant else {}), **bounds, **asked.readings})
@@ -97,15 +97,15 @@ def asked_of(scenario: Scenario, on: Iterable[str], off: Iterable[str]) -> Asked
         name = named(rule)
         if name in scenario.readings:
             if value not in ("0", "1"):
-                raise UnknownRule(f"{rule!r}: a switch is 1 (on) or 0 (off); give {name}=1 or {name}=0")
+                raise UnknownRule(f"{rule!r}: a rule is 1 (enabled) or 0 (disabled); give {name}=1 or {name}=0")
             if readings.setdefault(name, int(value)) != int(value):
-                raise UnknownRule(f"{name}: asked for with and without at once; choose one")
+                raise UnknownRule(f"{name}: given with --with and --without; choose one")
         elif scenario.readings and not is_of_kafka(name):
             legal = [*scenario.readings, *(facts.name for facts in switches())]
             raise UnknownRule(f"{scenario.name}: no rule is named {name!r}; {near(name, legal)}")
     for rule in off:
         if "=" in rule and named(rule) in readings:
-            raise UnknownRule(f"{rule!r}: a rule is switched off by its name alone: --without {named(rule)}")
+            raise UnknownRule(f"{rule!r}: to disable a rule, give only its name: --without {named(rule)}")
     on, off = (tuple(rule for rule in rules if named(rule) not in readings) for rules in (on, off))
     return Asked(readings, on, off)
 

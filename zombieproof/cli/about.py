@@ -1,4 +1,4 @@
-"""zombieproof about: versions, rules, what is modelled and what is not."""
+"""zombieproof about: show versions, rules, the model and its limits."""
 
 import platform
 from importlib import metadata
@@ -15,7 +15,7 @@ from zombieproof.report.rules_page import in_releases
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.statemachines.registry import MACHINES
 
-HELP = """Tell versions, the rules of each release, what is modelled and what is not.
+HELP = """Show versions, the rules of each release, and the limits of the model.
 
 \b
 Examples:
@@ -51,7 +51,7 @@ def _show_omissions(screen: Screen) -> None:
 def _show_rules(screen: Screen) -> None:
     screen.say()
     screen.say("Rules (--rules PRESET, --with RULE, --without RULE)", "bold")
-    screen.say(f"presets: {', '.join(PRESETS)}; zombieproof rules tells more of them", indent=2, hang=9)
+    screen.say(f"presets: {', '.join(PRESETS)}; zombieproof rules describes them", indent=2, hang=9)
     screen.say()
     columns = (Column("rule"), Column("releases"), Column("source"), Column("meaning"))
     screen.table(columns, [(f.name, in_releases(f), f.source, f.meaning) for f in switches()], indent=2)
@@ -70,7 +70,7 @@ def _show_modelled(screen: Screen) -> None:
     always = sum(promise.kind == "always" for promise in IN_STATES.values())
     mutants = sum(len(scenario.mutants) for scenario in SCENARIOS.values())
     screen.say(
-        f"{plural(len(SCENARIOS), 'scenario')} with {plural(mutants, 'mutant')}, {always} promises of the checker, "
-        f"{plural(len(IN_RECORDINGS), 'promise')} of replay; zombieproof scenarios lists the scenarios",
+        f"{plural(len(SCENARIOS), 'scenario')} with {plural(mutants, 'mutant')}, {always} invariants in the checker, "
+        f"{len(IN_RECORDINGS)} properties of recordings in replay; zombieproof scenarios lists the scenarios",
         indent=2,
     )

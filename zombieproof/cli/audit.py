@@ -1,4 +1,4 @@
-"""zombieproof audit: judge recorded logs of any size, a segment a task."""
+"""zombieproof audit: check recorded logs of any size, one task for each segment."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from zombieproof.traces.watching import Watch
 if TYPE_CHECKING:
     from zombieproof.screening.runners import Runner
 
-HELP = """Judge recorded logs of any size: the report of `zombieproof replay`, from segments screened a task each.
+HELP = """Check recorded logs of any size: the report of `zombieproof replay`, with segments pre-filtered in parallel.
 
-A segment is screened without knowing what stands before it: in this process, in several, or on Spark, where
-file names go to tasks and a small summary of each segment comes back (the files must lie where the tasks run,
-under the same names). What the screen cannot clear is read here, judged and explained. Text that kafka-dump-log
-printed, and all that `zombieproof replay` reads, may lie among the segments.
+Each segment is pre-filtered on its own: in this process, in several, or on Spark. Spark tasks get file names and
+return a small summary of each segment, so the files must exist under the same paths on the workers. Segments that
+the filter cannot clear are read in this process, checked and explained. The folders may also contain output of
+kafka-dump-log and anything else that `zombieproof replay` reads.
 
 \b
 Examples:
@@ -41,11 +41,11 @@ Examples:
 
 \b
 Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
-  far as it could be judged, 130 interrupted (what was judged so far is said).
+  far as the files show, 130 interrupted (partial results are printed).
 """
 
 LARGE = 10_000_000_000
-"""Bytes of logs from which several processes, or Spark, save more than their start takes (docs/audit-spark.md)."""
+"""Bytes of logs above which several processes, or Spark, save more time than they need to start."""
 
 
 @click.command("audit", help=HELP)
@@ -56,12 +56,15 @@ LARGE = 10_000_000_000
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="screen in so many processes",
+    help="number of processes that pre-filter segments",
 )
-@click.option("--spark", metavar="MASTER", default="", help="screen on Spark: local[2], spark://host:7077")
-@click.option("--topic", metavar="NAME", multiple=True, help="read this topic only; repeatable, * and ? are wild")
+@click.option("--spark", metavar="MASTER", default="", help="pre-filter on Spark: local[2], spark://host:7077")
+@click.option("--topic", metavar="NAME", multiple=True, help="read only this topic; repeatable; * and ? are wildcards")
 @click.option(
-    "--allow-gaps", metavar="NAME", multiple=True, help="gaps that need not be judged: e-0, e, e-*, __transaction_state"
+    "--allow-gaps",
+    metavar="NAME",
+    multiple=True,
+    help="accept these gaps in the files: e-0, e, e-*, __transaction_state",
 )
 @reported(Format)
 def audit_command(
@@ -76,7 +79,7 @@ def audit_command(
     """Run the command."""
     form = form_of(form, as_json=as_json)
     if spark and processes > 1:
-        raise WrongUsage(f"--processes {processes} and --spark {spark} are two places to screen in; choose one")
+        raise WrongUsage(f"--processes {processes} and --spark {spark}: choose one")
     asked = Asked(
         timeline=None,
         is_open=False,
@@ -88,12 +91,12 @@ def audit_command(
     )
     story = next((path for path in paths if is_trace(path)), None)
     if story is not None:
-        raise WrongUsage(f"{story} is a trace of this program, not a recorded log: zombieproof replay {story}")
+        raise WrongUsage(f"{story} is a zombieproof trace, not a recorded log; run zombieproof replay {story}")
 
     size = sum(each.stat().st_size for path in paths for each in _segments(path))
     if size > LARGE and processes == 1 and not spark:
         click.echo(
-            f"{size / 1e9:,.0f} GB of logs are screened in one process: --processes N takes several, --spark MASTER a "
+            f"reading {size / 1e9:,.0f} GB of logs in one process; --processes N uses several, --spark MASTER a "
             "cluster",
             err=True,
         )
@@ -108,13 +111,13 @@ def audit_command(
 
 
 def _segments(path: Path) -> Iterator[Path]:
-    """The segments that a path names."""
+    """Return the segments below a path."""
     return (each for each in (path.rglob("*.log") if path.is_dir() else (path,)) if each.is_file())
 
 
 @contextmanager
 def _runner(processes: int, spark: str) -> Iterator[Runner]:
-    """Where segments are screened. The compiler, and Spark, are loaded when they are needed."""
+    """Choose where segments are pre-filtered. Load the compiler and Spark only when needed."""
     if spark:
         system.refuse_on_windows("zombieproof audit --spark", "use --processes")
         need("spark", "pyspark", "audit --spark")

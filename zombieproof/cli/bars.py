@@ -1,4 +1,4 @@
-"""Progress as a line on stderr: a whole name, a bar, what was reached, and the time that is left where it is known."""
+"""A progress line on stderr: name, bar, counts, and the remaining time where it is known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NARROW: Final = 60
 
 
 class Share(ProgressColumn):
-    """A bar, where it is known how much there is to do: else its place is the name's."""
+    """A bar if the total is known; otherwise the name gets its space."""
 
     def __init__(self, width: int, table_column: Column) -> None:
         super().__init__(table_column)
@@ -28,7 +28,7 @@ class Share(ProgressColumn):
 
 
 class Reached(ProgressColumn):
-    """What was reached, the field `reached`: as much of it as there is room for."""
+    """The field `reached`, shortened to the available width."""
 
     def render(self, task: Task) -> Text:
         """Return the text, which is cut where the line ends."""

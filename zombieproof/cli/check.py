@@ -24,10 +24,10 @@ from zombieproof.report.screen import Screen
 
 HELP = """Explore scenarios exhaustively: every interleaving, every fault within its budget.
 
-Without names the whole default set is explored. A broken promise is told as the shortest story that breaks it.
-With --simulate walks are taken at random: what they break is told as a story of which no step can be left out, and
-if they break nothing that is inconclusive.
-FILE.py is a file of your own: all scenarios that it defines, or the one behind the colon.
+Without names, explore the whole default set. A violated property is reported with the shortest counterexample.
+With --simulate, take random walks instead of exploring exhaustively. A violation is reported as a minimised trace;
+finding none is inconclusive.
+FILE.py is a file of your own: all scenarios that it defines, or only the one named after the colon.
 
 \b
 Examples:
@@ -39,14 +39,14 @@ Examples:
   zombieproof check kip98_takeover --rules kip98 --bounds lost=2 --memory 8G
   zombieproof check late_produce --without kip360 --with transaction_version=0
   zombieproof check leaderless_partition --without marker_waits_for_leader --compare
-  zombieproof check examples/own_scenario.py   one of your own
+  zombieproof check examples/own_scenario.py   your own scenario
   zombieproof check mine.py:NAME timeout --bounds lost=2
   zombieproof check kip98_takeover --bounds lost=3,crashes=3 --simulate 60 --seed 7
   zombieproof check zombie_takeover --checkpoint kept/ --resume
   zombieproof check producer_id_blocks --reduce symmetry
   zombieproof check zombie_takeover --simulate 60 --swarm
   zombieproof check zombie_takeover --memory 2G --spill /large/disk/
-  zombieproof check --mutants          does each mutant break what it must?
+  zombieproof check --mutants          does each mutant fail as expected?
   zombieproof check --format junit > checks.xml
 """
 
@@ -57,61 +57,71 @@ Format = Literal["text", "json", "junit"]
 @scenarios_to_explore
 @of_model
 @under_rules
-@click.option("--mutant", metavar="NAME", default="", help="explore a mutant instead: a rule is missing")
-@click.option("--mutants", is_flag=True, help="explore every mutant, and compare with what it must break")
+@click.option("--mutant", metavar="NAME", default="", help="explore a mutant or a known violation of the scenario")
+@click.option("--mutants", is_flag=True, help="explore every mutant, and compare with the violation expected of it")
 @click.option(
     "--compare",
     "comparing",
     is_flag=True,
-    help="also explore without --with and --without (without --rules and --mutant, if there are none), "
-    "and show both side by side; the exit code is that of the changed rules",
+    help="also explore without --with and --without (or, if you give neither, without --rules and --mutant) "
+    "and show both results side by side; the exit code is that of the changed rules",
 )
-@click.option("--bounds", metavar="k=v,...", default="", help="other bounds, such as lost=2,crashes=1")
+@click.option("--bounds", metavar="k=v,...", default="", help="change bounds, such as lost=2,crashes=1")
 @click.option(
-    "-o", "--output", metavar="TRACE", type=PATH, help="write the counterexample; a folder gets one file for each"
+    "-o",
+    "--output",
+    metavar="TRACE",
+    type=PATH,
+    help="write the counterexample; if TRACE is a folder, one file for each",
 )
 @reported(Format)
-@click.option("--brief", is_flag=True, help="tell stories without decisions and moves")
-@click.option("--memory", metavar="SIZE", default="", help="end before using more, such as 8G: inconclusive")
+@click.option("--brief", is_flag=True, help="leave decisions and transitions out of counterexamples")
+@click.option(
+    "--memory", metavar="SIZE", default="", help="stop, inconclusive, before using more memory than this, such as 8G"
+)
 @threads
 @click.option(
     "--simulate",
     metavar="AMOUNT",
     default="",
-    help="walk at random instead, in one thread, for 30 (seconds) or 2000000steps: where worlds are too large",
+    help="random simulation in one thread, for 30 (seconds) or 2000000steps; for state spaces that are too large",
 )
-@click.option("--seed", metavar="N", type=int, help="which walks --simulate takes; 0 by default")
+@click.option("--seed", metavar="N", type=int, help="random seed of --simulate; default 0")
 @click.option(
-    "--swarm", is_flag=True, help="--simulate draws bounds anew every few walks: each fault as often as here, or more"
+    "--swarm", is_flag=True, help="with --simulate, draw new bounds every few walks; no fault bound is lowered"
 )
 @click.option(
     "--checkpoint",
     metavar="DIR",
     type=PATH,
-    help="keep what was reached in a folder of its own, to go on if this ends early",
+    help="save progress in this folder (used for nothing else), so that --resume can continue",
 )
 @click.option(
     "--checkpoint-every",
     metavar="SECONDS",
     type=float,
-    help=f"how often, at the next end of a level; {EVERY_SECONDS:.0f} by default",
+    help=f"how often to save, at the end of a level; default {EVERY_SECONDS:.0f}",
 )
-@click.option("--resume", is_flag=True, help="go on from the checkpoint in DIR: the result is as if nothing had ended")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="continue from the checkpoint in DIR; the result is the same as without the interruption",
+)
 @click.option(
     "--reduce",
     metavar="symmetry,order",
     default="",
-    help="explore fewer states with the same verdicts: of those that differ only in who is who (clients, "
-    "partitions, resource managers) one; of orders that make no difference one (stories may get longer). "
-    "Where nothing can be reduced that is said, and all are explored",
+    help="explore fewer states with the same verdicts. symmetry: one of the states that differ only by swapping "
+    "identical clients, partitions or resource managers. order: one of the equivalent orders of independent steps "
+    "(counterexamples may get longer). If neither applies, say so and explore all states",
 )
 @click.option(
     "--spill",
     metavar="DIR",
     type=PATH,
-    help="put what is beyond --memory there, on a disk, until the end: same results",
+    help="keep states beyond --memory in this folder on disk until the end; the results are the same",
 )
-@click.option("--list", "listing", is_flag=True, help="list what could be checked, and explore nothing")
+@click.option("--list", "listing", is_flag=True, help="list the scenarios and explore nothing")
 def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     names: tuple[str, ...],
     model: str,
@@ -156,14 +166,14 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         reduce=reductions_of(reduce),
     )
     if choice.walks is not None and choice.reduce:
-        raise WrongUsage("--simulate and --reduce: choose one; walks at random are not reduced")
+        raise WrongUsage("--simulate and --reduce: choose one; random walks cannot be reduced")
     choice = replace(choice, spill=spill_of(spill, choice))
     chosen = choose(names, choice, model=model)
     if choice.keeping is not None:
         _check_keeping(chosen, choice, changes=mutants or comparing)
     if mutants:
         if comparing:
-            raise WrongUsage("--mutants and --compare: choose one; --mutant NAME --compare compares one of them")
+            raise WrongUsage("--mutants and --compare: choose one; to compare one mutant, give --mutant NAME --compare")
         return _check_mutants(chosen, choice, form, output)
     writable(output, len(chosen))
     if comparing:
@@ -177,12 +187,12 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
 
 def _check_keeping(chosen: Sequence[Scenario], choice: Choice, *, changes: bool) -> None:
-    """A checkpoint is of one exploration."""
+    """Refuse a checkpoint of several explorations, or of random walks."""
     if choice.walks is not None:
-        raise WrongUsage("--checkpoint and --simulate: choose one; walks are begun again from their seed")
+        raise WrongUsage("--checkpoint and --simulate: choose one; to repeat random walks, give the same --seed")
     if changes or len(chosen) > 1:
-        what = "--mutants and --compare are several" if changes else f"{len(chosen)} scenarios are chosen"
-        raise WrongUsage(f"--checkpoint is for one exploration, and {what}: give one scenario")
+        what = "--mutants and --compare run several" if changes else f"you chose {len(chosen)} scenarios"
+        raise WrongUsage(f"--checkpoint saves one exploration, but {what}: give one scenario")
 
 
 def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief: bool) -> tuple[Sequence[Run], bool]:
@@ -190,12 +200,12 @@ def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief:
     from zombieproof.report import comparison  # noqa: PLC0415  # each report is loaded when it is wanted
 
     if form == "junit":
-        raise WrongUsage("--compare is reported as text or json")
+        raise WrongUsage("--compare is reported as text or json only")
     if choice.walks is not None:
-        raise WrongUsage("--compare and --simulate: choose one; random walks have no counts that could be compared")
+        raise WrongUsage("--compare and --simulate: choose one; random walks have no state counts to compare")
     before = choice.before()
     if before == choice:
-        raise WrongUsage("--compare: nothing is changed; give --with, --without, --rules or --mutant")
+        raise WrongUsage("--compare: there is no change to compare; give --with, --without, --rules or --mutant")
     ones, interrupted = explore_all(chosen, before)
     others, again = ([], True) if interrupted else explore_all(chosen, choice)
     found = [comparison.Comparison(one, other) for one, other in zip(ones, others, strict=False)]
@@ -212,11 +222,11 @@ def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, out
         or output is not None
     ):
         raise WrongUsage(
-            "--mutants explores each mutant as it is pinned: "
-            "leave rules, bounds, --mutant, --simulate, --reduce and -o away"
+            "--mutants explores each mutant with its own rules and bounds: "
+            "omit --rules, --with, --without, --bounds, --mutant, --simulate, --reduce and -o"
         )
     if form == "junit":
-        raise WrongUsage("--mutants is reported as text or json")
+        raise WrongUsage("--mutants is reported as text or json only")
     from zombieproof.report import mutants as mutants_report  # noqa: PLC0415  # it is loaded when it is wanted
 
     hunts, interrupted = hunt_all(chosen, choice)
@@ -231,7 +241,7 @@ def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, out
 
 
 def report(runs: Sequence[Run], form: Format, *, brief: bool = False) -> None:
-    """Write what was found to stdout, in the wanted form; in a form for programs, remarks go to stderr."""
+    """Write the results to stdout; for JSON and JUnit, write remarks to stderr."""
     screen = Screen()
     if form == "text":
         check_text.show(screen, runs, brief=brief)
@@ -250,15 +260,13 @@ def report(runs: Sequence[Run], form: Format, *, brief: bool = False) -> None:
 
 
 def writable(output: Path | None, count: int) -> None:
-    """Refuse a place for counterexamples before anything is explored for it."""
+    """Refuse an unusable -o before exploring."""
     if output is None or output.is_dir():
         return
     if count > 1:
-        raise WrongUsage(
-            f"-o {output}: {count} scenarios are chosen, so give a folder: each gets a file of its own there"
-        )
+        raise WrongUsage(f"-o {output}: you chose {count} scenarios; give a folder that exists, for one file each")
     if not output.parent.is_dir():
-        raise WrongUsage(f"-o {output}: there is no folder {output.parent}")
+        raise WrongUsage(f"-o {output}: the folder {output.parent} does not exist")
 
 
 def write(runs: Sequence[Run], output: Path) -> None:
@@ -270,7 +278,7 @@ def write(runs: Sequence[Run], output: Path) -> None:
     for run in runs:
         if run.story is None:
             if not output.is_dir():
-                aside.say(f"{run.name}: there is no counterexample, so {output} is not written")
+                aside.say(f"{run.name}: no counterexample, so {output} was not written")
             continue
         path = output / f"{run.name}.jsonl" if output.is_dir() else output
         write_trace(path, as_trace(run))

@@ -1,4 +1,4 @@
-"""zombieproof conform: does the interpreted host, or any broker, answer as a real broker did?"""
+"""zombieproof conform: compare the answers of any broker, or of the embedded brokers, with those of real Kafka."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,17 +17,18 @@ from zombieproof.report import conform_json, conform_text
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 
-HELP = """Judge a broker: one that is running, or, by recordings alone, the brokers of this process.
+HELP = """Test how a broker answers: any running broker, or zombieproof's own against recordings of Kafka.
 
-With --bootstrap a running broker of whatever make is asked by raw requests: by scenarios where brokers get
-transactions wrong (--level smoke takes half a minute, full some minutes), and by recorded sequences. What cannot be
-played at a broker that is told nothing is counted with the reason, never passed. Everything that is made there has a
-name of its own and is deleted at the end, but for transactional ids. Only loopback is asked without --yes.
+With --bootstrap, send raw protocol requests to any running broker: scenarios that brokers often get wrong (--level
+smoke takes about 30 seconds, full a few minutes) and recorded sequences. Sequences that need control over the broker
+are counted as not applicable, with the reason, and never as passed. All topics and groups that are created have
+unique names and are deleted at the end; transactional ids cannot be deleted. Without --yes, only brokers on a
+loopback address are tested.
 
-Without it recorded answers of a real broker are replayed against brokers in this process.
-A recording (.jsonl or .jsonl.gz) holds one sequence in each line: requests to a new cluster, and what Kafka answered.
-Of a sequence that is answered otherwise the first difference is shown: step, request, expected, got, and the decision
-with the reference row that answered. A line that cannot be understood is named, and the others are replayed.
+Without --bootstrap, replay recorded answers of a real broker against brokers in this process.
+A recording (.jsonl or .jsonl.gz) has one sequence per line: requests to a new cluster, and Kafka's answers. If an
+answer differs, the report shows the first difference: step, request, expected and actual answer, and the decision
+that produced it. Lines that cannot be read are reported, and the others are replayed.
 
 \b
 Examples:
@@ -39,9 +40,9 @@ Examples:
   zombieproof conform --recording random.jsonl.gz --limit 100 --json
 
 \b
-Exit codes: 0 every answer is the expected one, 1 some are not,
-  2 wrong usage, 3 the broker was not reached or went away, nothing could be
-  judged, or some lines could not be understood; and no answer is another one.
+Exit codes: 0 every answer is as expected, 1 some answers differ,
+  2 wrong usage, 3 no answer differs, but the broker was not reached or went
+  away, nothing could be tested, or some lines could not be read.
 """
 
 
@@ -52,16 +53,18 @@ Exit codes: 0 every answer is the expected one, 1 some are not,
     metavar="FILE...",
     multiple=True,
     type=PATH,
-    help="recordings and folders of them, - for stdin; repeatable",
+    help="recordings, or folders of recordings; - for stdin; repeatable",
 )
 @click.argument("more", metavar="[FILE]...", nargs=-1, type=PATH, help="more recordings")
-@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="play only the first N sequences")
-@click.option("--bootstrap", metavar="HOST:PORT", help="a running broker, which is judged; several with commas")
-@click.option("--level", metavar="smoke|full", help="by which scenarios (smoke, if there are no recordings)")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="replay only the first N sequences")
+@click.option("--bootstrap", metavar="HOST:PORT", help="the running broker to test; separate several with commas")
+@click.option("--level", metavar="smoke|full", help="which scenarios to run (smoke, unless you give recordings)")
 @click.option(
-    "--release", metavar="RELEASE", help="the release whose recordings the broker is judged by (the one it speaks as)"
+    "--release",
+    metavar="RELEASE",
+    help="the Kafka release to compare with (by default, the one that the broker's API versions match)",
 )
-@click.option("--yes", is_flag=True, help="ask also a broker that is not on this machine")
+@click.option("--yes", is_flag=True, help="allow brokers that are not on this machine")
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object")
 def conform_command(
     recordings: tuple[Path, ...],
@@ -84,11 +87,11 @@ def conform_command(
         return judge_broker(bootstrap, level, given, limit, release, says_yes=yes, as_json=as_json)
     for option, value in (("--level", level), ("--release", release), ("--yes", yes or None)):
         if value is not None:
-            raise WrongUsage(f"{option} is about a running broker: give --bootstrap HOST:PORT as well")
+            raise WrongUsage(f"{option} needs a running broker: add --bootstrap HOST:PORT")
     if not given:
         raise WrongUsage(
-            "there is nothing to replay: give --recording FILE, a recording or a folder of them, "
-            "or --bootstrap HOST:PORT, a broker"
+            "nothing to replay: give --recording FILE (a recording or a folder of them) "
+            "or --bootstrap HOST:PORT (a running broker)"
         )
     try:
         files = files_of(given)
@@ -108,7 +111,7 @@ def conform_command(
 
 @contextmanager
 def watching(files: Sequence[Path], limit: int | None) -> Iterator[Callable[[Played], None]]:
-    """A bar on a terminal, nothing in a pipe; on stderr, and gone afterwards."""
+    """Show a progress bar on stderr if it is a terminal; remove it at the end."""
     bar = progress()
     counts = [count(file) for file in files] if not bar.disable else []
     known = [number for number in counts if number is not None]

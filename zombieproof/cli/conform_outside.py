@@ -1,4 +1,4 @@
-"""zombieproof conform --bootstrap: a broker outside of this process is judged."""
+"""zombieproof conform --bootstrap: test a broker outside this process."""
 
 import signal
 import sys
@@ -24,7 +24,7 @@ from zombieproof.report.screen import Screen, plural
 from zombieproof.wire.api import Address
 
 LEVELS = ("smoke", "full")
-TERMS = "transactional ids cannot be deleted: brokers forget them after transactional.id.expiration.ms"
+TERMS = "transactional ids cannot be deleted; the broker expires them after transactional.id.expiration.ms"
 
 
 def judge_broker(
@@ -37,10 +37,10 @@ def judge_broker(
     says_yes: bool,
     as_json: bool,
 ) -> int:
-    """Judge the broker at `bootstrap`, and say what was found.
+    """Test the broker at `bootstrap` and report the result.
 
     Raises:
-        WrongUsage: an address, a level, a release or a recording is none; or the address is not loopback.
+        WrongUsage: an address, level, release or recording is not valid, or the address is not loopback.
     """
     addresses = _addresses(bootstrap, says_yes=says_yes)
     named = _known_release(release)
@@ -68,7 +68,7 @@ def judge_broker(
     return _exit(judge, damaged)
 
 
-# ---------------------------------------------------------------- what was asked for
+# ---------------------------------------------------------------- parse options
 
 
 def _addresses(bootstrap: str, *, says_yes: bool) -> tuple[Address, ...]:
@@ -76,20 +76,20 @@ def _addresses(bootstrap: str, *, says_yes: bool) -> tuple[Address, ...]:
         addresses = addresses_of(bootstrap)
     except NoAddress as error:
         raise WrongUsage(f"--bootstrap: {error}") from error
-    _all_loopback(addresses, "--bootstrap", says_yes=says_yes)
+    _all_loopback(addresses, "--bootstrap gives", says_yes=says_yes)
     return addresses
 
 
 def _may_ask(peer: Peer, *, says_yes: bool) -> None:
-    _all_loopback(peer.brokers.values(), "the cluster names the broker", says_yes=says_yes)
+    _all_loopback(peer.brokers.values(), "the cluster advertises", says_yes=says_yes)
 
 
 def _all_loopback(addresses: Any, what: str, *, says_yes: bool) -> None:
     strangers = [spoken(each) for each in addresses if not is_loopback(each.host)]
     if strangers and not says_yes:
         raise WrongUsage(
-            f"{what} {', '.join(strangers)}, which is not this machine: topics, transactional ids and groups are made "
-            "there (with names of their own), and topics and groups deleted; --yes says that this is meant"
+            f"{what} {', '.join(strangers)}, which is not this machine. The test creates topics, transactional ids and "
+            "groups with unique names there, and deletes its topics and groups; give --yes to allow that"
         )
 
 
@@ -130,11 +130,11 @@ def _sequences(paths: Sequence[Path], limit: int | None) -> tuple[list[Recorded]
 def _announce(screen: Screen, judge: Judge, bootstrap: str, count: int) -> None:
     level = judge.circumstances.spoken.transaction_version
     screen.say(
-        f"{bootstrap} speaks as Kafka {judge.circumstances.release} does, transaction.version {level}: "
-        f"it is judged by {plural(count, 'sequence')} of requests"
+        f"{bootstrap} has the API versions of Kafka {judge.circumstances.release}, transaction.version {level}; "
+        f"testing it with {plural(count, 'sequence')} of requests"
     )
     screen.say(
-        f"makes topics, transactional ids and groups whose names begin with {judge.prefix}, and deletes topics and "
+        f"creates topics, transactional ids and groups whose names begin with {judge.prefix}, deletes these topics and "
         f"groups at the end, and touches nothing else; {TERMS}"
     )
     screen.say()
@@ -143,7 +143,7 @@ def _announce(screen: Screen, judge: Judge, bootstrap: str, count: int) -> None:
 
 @contextmanager
 def _stopped_in_order() -> Iterator[None]:
-    """Whoever ends the process by SIGTERM gets it cleaned up too, as by Ctrl-C."""
+    """Clean up on SIGTERM as on Ctrl-C."""
     before = None
     with suppress(ValueError):  # only the main thread of a process hears signals
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -178,7 +178,7 @@ def _run(
 
 @contextmanager
 def _watching(total: int) -> Iterator[Callable[[str, Judged | None], None]]:
-    """A bar on a terminal, nothing in a pipe."""
+    """Show a progress bar if stderr is a terminal."""
     with progress() as bar:
         task = bar.add_task("", total=total, reached="")
         done = deviating = 0
@@ -196,15 +196,15 @@ def _watching(total: int) -> Iterator[Callable[[str, Judged | None], None]]:
 def _show(screen: Screen, judge: Judge, damaged: Sequence[RecordingError]) -> None:
     judged_text.show(screen, judge.judged, published())
     for error in damaged[: judged_text.SHOWN]:
-        screen.say(f"not understood: {error}", "bold yellow", hang=2)
+        screen.say(f"cannot be read: {error}", "bold yellow", hang=2)
     if len(damaged) > judged_text.SHOWN:
         screen.say(f"and {len(damaged) - judged_text.SHOWN:,} more; --json has them all")
     for what, names in (("topics", judge.left.topics), ("groups", judge.left.groups)):
         if names:
             screen.say(f"could not be deleted: {what} {', '.join(names)}", "bold yellow", hang=2)
     if judge.ended:
-        screen.say(f"ended before its end: {judge.ended}", "bold yellow", hang=2)
-        screen.say(f"what begins with {judge.prefix} may still be there", "bold yellow")
+        screen.say(f"stopped early: {judge.ended}", "bold yellow", hang=2)
+        screen.say(f"topics and groups whose names begin with {judge.prefix} may still exist", "bold yellow")
 
 
 def _exit(judge: Judge, damaged: Sequence[RecordingError]) -> Exit:

@@ -1,4 +1,4 @@
-"""zombieproof diagrams: every machine as a picture, and the page that shows them all."""
+"""zombieproof diagrams: a state diagram of every machine, and the page that shows them all."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,15 +14,15 @@ from zombieproof.report.screen import Screen
 from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.registry import ALL_MACHINES
 
-HELP = """Render every machine from its table, into diagrams/ and docs/machines.md.
+HELP = """Draw every state machine from its transition table, into diagrams/ and docs/machines.md.
 
-DOT and Mermaid need nothing else; SVG is laid out by Graphviz's `dot`. With -o only the drawings are written. Where a
-Python file is named, the machines that it defines are drawn, and no others.
+SVG needs Graphviz (`dot`); DOT and Mermaid need nothing. With -o, write only the diagrams. If you name a Python file,
+draw only the machines that it defines.
 
 \b
 Examples:
   zombieproof diagrams             all formats, and docs/machines.md
-  zombieproof diagrams --check     is what is committed what the tables say?
+  zombieproof diagrams --check     are the committed diagrams up to date?
   zombieproof diagrams --format mermaid -o build
   zombieproof diagrams examples/two_phase_commit.py -o build
 """
@@ -33,11 +33,11 @@ PAGE = Path("docs/machines.md")
 
 @click.command("diagrams", help=HELP)
 @click.argument(
-    "files", metavar="[FILE.py[:NAME]]...", nargs=-1, help="machines of your own, instead of those of zombieproof"
+    "files", metavar="[FILE.py[:NAME]]...", nargs=-1, help="draw your own machines instead of zombieproof's"
 )
-@click.option("--check", is_flag=True, help="compare, write nothing; exit code 1 if anything is stale")
-@click.option("--format", "form", type=click.Choice(["svg", "dot", "mermaid"]), help="one format; all by default")
-@click.option("-o", "--output", "folder", metavar="DIR", type=PATH, help="where; diagrams/ by default")
+@click.option("--check", is_flag=True, help="compare and write nothing; exit code 1 if anything is out of date")
+@click.option("--format", "form", type=click.Choice(["svg", "dot", "mermaid"]), help="only this format; default: all")
+@click.option("-o", "--output", "folder", metavar="DIR", type=PATH, help="output folder; default diagrams/")
 def diagrams_command(
     files: tuple[str, ...], check: bool, form: Literal["svg", "dot", "mermaid"] | None, folder: Path | None
 ) -> int:
@@ -45,9 +45,9 @@ def diagrams_command(
     screen = Screen()
     if check:
         if form:
-            raise WrongUsage("--check compares every format: leave --format away")
+            raise WrongUsage("--check compares every format: omit --format")
         if files:
-            raise WrongUsage("--check compares what is committed of zombieproof: leave the files away")
+            raise WrongUsage("--check compares zombieproof's committed diagrams: omit the files")
         return _check(screen, folder)
     formats = (form,) if form else tuple(diagrams.SUFFIXES)
     try:
@@ -62,7 +62,7 @@ def diagrams_command(
 
 
 def _own(files: Sequence[str]) -> list[Machine]:
-    """The machines of files; each has a name of its own.
+    """Load the machines that files define; their names must differ.
 
     Raises:
         WrongUsage: a file cannot be read as machines, or two of them have one name.
@@ -77,7 +77,9 @@ def _own(files: Sequence[str]) -> list[Machine]:
             raise WrongUsage(str(fault)) from fault
         for machine in its:
             if found.setdefault(machine.name, machine) is not machine:
-                raise WrongUsage(f"{file}: another file has a machine {machine.name!r} as well; draw them one by one")
+                raise WrongUsage(
+                    f"{file}: another file also defines a machine {machine.name!r}; draw one file at a time"
+                )
     return list(found.values())
 
 
@@ -86,5 +88,5 @@ def _check(screen: Screen, folder: Path | None) -> int:
     for fault in faults:
         screen.say(str(fault), "red")
     if not faults:
-        screen.say(f"{folder or FOLDER} is what the tables say", "green")
+        screen.say(f"{folder or FOLDER} is up to date", "green")
     return Exit.VIOLATED if faults else Exit.HOLDS

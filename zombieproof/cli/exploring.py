@@ -1,4 +1,4 @@
-"""From the command line to explorations: which scenarios, under which rules and bounds, one after the other."""
+"""Turn command-line options into explorations: scenarios, rules and bounds, run one after another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the command line chose for every scenario."""
+    """The options that apply to every scenario."""
 
     rules: str = ""
     on: tuple[str, ...] = ()
@@ -47,13 +47,13 @@ class Choice:
     spill: Path | None = None
 
     def before(self) -> Choice:
-        """The same before the change: without --with and --without, or else without --rules and --mutant."""
+        """Return the first side of --compare: without --with and --without, or else --rules and --mutant."""
         if self.on or self.off:
             return replace(self, on=(), off=())
         return replace(self, rules="", mutant="")
 
     def request(self, scenario: Scenario, mutant: str = "") -> Request:
-        """What is asked of one scenario. Bounds and readings that it does not have are another scenario's."""
+        """Build the request for one scenario; skip bounds and interpretations of other scenarios."""
         names = {asking.named(rule) for rule in (*self.on, *self.off)}
         others = {name for name in names if name not in scenario.readings and not asking.is_of_kafka(name)}
         on, off = (tuple(rule for rule in rules if asking.named(rule) not in others) for rules in (self.on, self.off))
@@ -73,11 +73,11 @@ class Choice:
 
 
 def workers_of(wanted: int | None) -> int:
-    """The number of threads: one, unless chosen; stderr says if that is capped.
+    """Return the number of threads: one by default; a warning on stderr if it is capped.
 
-    Two take about three fifths of the time of one and a little more CPU time (docs/engine-workers.md); a fifth of the
-    work is done by one thread at a time, so that more than four have to wait for each other. One is the default,
-    because who explores much, explores several scenarios at once.
+    Two threads take about three fifths of the time of one, and a little more CPU time (docs/engine-workers.md). A
+    fifth of the work is serial, so more than four threads wait for each other. The default is one, because large runs
+    explore several scenarios in parallel.
 
     Raises:
         WrongUsage: it is not positive.
@@ -88,48 +88,48 @@ def workers_of(wanted: int | None) -> int:
         raise WrongUsage(f"--workers {wanted}: give 1 or more threads")
     if wanted > MOST_THREADS:
         Screen(sys.stderr).say(
-            f"--workers {wanted}: an exploration is shared by up to {MOST_THREADS} threads; so many work"
+            f"--workers {wanted}: an exploration uses at most {MOST_THREADS} threads; using {MOST_THREADS}"
         )
     return min(wanted, MOST_THREADS)
 
 
 def walks_of(amount: str, seed: int | None, *, swarm: bool = False) -> Walks | None:
-    """The walks of --simulate, --seed and --swarm: "30" or "30s" are seconds, "2000000steps" are steps; "": none.
+    """Parse --simulate, --seed and --swarm: "30" or "30s" are seconds, "2000000steps" are steps; "": no simulation.
 
     Raises:
-        WrongUsage: it is no amount, or a seed or a swarm alone.
+        WrongUsage: the amount is not valid, or --seed or --swarm is given alone.
     """
     if not amount:
         if swarm:
-            raise WrongUsage("--swarm draws the bounds of random walks: give --simulate SECONDS as well")
+            raise WrongUsage("--swarm needs --simulate: add --simulate SECONDS")
         if seed is not None:
-            raise WrongUsage(f"--seed {seed} says which random walks: give --simulate SECONDS as well")
+            raise WrongUsage(f"--seed {seed} needs --simulate: add --simulate SECONDS")
         return None
     if seed is not None and not 0 <= seed <= MOST_SEED:
         raise WrongUsage(f"--seed {seed}: give 0 to {MOST_SEED}")
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)\s*s?|(\d{1,15})\s*steps", amount.strip(), re.ASCII)
     if not found or not float(found[1] or found[2]):
         raise WrongUsage(
-            f"--simulate {amount!r} is no amount; give seconds, such as 30, or steps, such as 2000000steps"
+            f"--simulate {amount!r} is not a valid amount; give seconds, such as 30, or steps, such as 2000000steps"
         )
     steps, seconds = int(found[2]) if found[2] else None, float(found[1]) if found[1] else None
     return Walks(seed or 0, steps, seconds, swarm)
 
 
 def keeping_of(folder: Path | None, every: float | None, *, resume: bool) -> Keeping | None:
-    """The checkpoints of --checkpoint, --checkpoint-every and --resume.
+    """Parse --checkpoint, --checkpoint-every and --resume.
 
     Raises:
         WrongUsage: one of the others without --checkpoint, or an amount that cannot be.
     """
     if folder is None:
         if every is not None:
-            raise WrongUsage(f"--checkpoint-every {every:g}: give --checkpoint DIR as well")
+            raise WrongUsage(f"--checkpoint-every {every:g} needs --checkpoint: add --checkpoint DIR")
         if resume:
-            raise WrongUsage("--resume goes on from a checkpoint: give its folder as well, --checkpoint DIR --resume")
+            raise WrongUsage("--resume continues from a checkpoint: give its folder too, --checkpoint DIR --resume")
         return None
     if every is not None and not 0 <= every < math.inf:
-        raise WrongUsage(f"--checkpoint-every {every:g}: give seconds, 0 for each level")
+        raise WrongUsage(f"--checkpoint-every {every:g}: give a number of seconds; 0 saves after every level")
     return Keeping(folder, EVERY_SECONDS if every is None else every, resume)
 
 
@@ -137,19 +137,17 @@ def spill_of(folder: Path | None, choice: Choice) -> Path | None:
     """The folder of --spill.
 
     Raises:
-        WrongUsage: something is asked for that has nothing to spill, or cannot be kept beside it.
+        WrongUsage: another option leaves nothing to spill, or does not work with --spill.
     """
     if folder is not None and choice.keeping is not None:
-        raise WrongUsage(
-            "--spill and --checkpoint: choose one; what is on disk of a spilled exploration is no checkpoint"
-        )
+        raise WrongUsage("--spill and --checkpoint: choose one; spilled states cannot be resumed from")
     if folder is not None and choice.walks is not None:
-        raise WrongUsage("--spill and --simulate: choose one; walks keep nothing")
+        raise WrongUsage("--spill and --simulate: choose one; random walks keep no states")
     return folder
 
 
 def choose(names: Sequence[str], choice: Choice, *, model: str = "") -> list[Scenario]:
-    """The scenarios that were named, or all (of a model); everything that the choice names exists.
+    """Return the named scenarios, or all (of a model), after checking every name in the options.
 
     Raises:
         WrongUsage: a scenario, model, preset, rule, mutant or bound does not exist, or cannot be.
@@ -166,12 +164,12 @@ def choose(names: Sequence[str], choice: Choice, *, model: str = "") -> list[Sce
 
 
 def _groups(scenarios: Sequence[Scenario], *, named: bool) -> list[Sequence[Scenario]]:
-    """What is asked for must be of each scenario that was named, or of some scenario where none was."""
+    """Group scenarios: an option must fit each named scenario, or, without names, at least one."""
     return [[scenario] for scenario in scenarios] if named else [scenarios]
 
 
 def _check_rules(group: Sequence[Scenario], choice: Choice) -> None:
-    """Each rule must be one of Kafka's, or a reading of one of these scenarios."""
+    """Check that each rule is one of Kafka's, or an interpretation that one of these scenarios has."""
     readings = list(dict.fromkeys(name for scenario in group for name in scenario.readings))
     legal = [*(facts.name for facts in switches()), *NUMBERS, *readings]
     on, off = ([rule for rule in rules if asking.named(rule) not in readings] for rules in (choice.on, choice.off))
@@ -179,10 +177,10 @@ def _check_rules(group: Sequence[Scenario], choice: Choice) -> None:
         name = asking.named(rule)
         having = [scenario.name for scenario in SCENARIOS.values() if name in scenario.readings]
         if name not in legal and having:
-            of = group[0].name if len(group) == 1 else "these scenarios"
-            raise WrongUsage(f"there is no rule of {of} named {name!r}; it is a rule of {', '.join(having)}")
+            who = f"{group[0].name} has" if len(group) == 1 else "these scenarios have"
+            raise WrongUsage(f"{who} no rule {name!r}; it belongs to {', '.join(having)}")
         if "=" not in rule or readings:
-            known("rule", name, legal, "zombieproof rules, or scenarios NAME," if readings else "zombieproof rules")
+            known("rule", name, legal, "zombieproof rules or scenarios NAME" if readings else "zombieproof rules")
     try:
         with_switches(Rules(), on, off)
     except UnknownRule as error:
@@ -190,7 +188,7 @@ def _check_rules(group: Sequence[Scenario], choice: Choice) -> None:
 
 
 def _with_mutant(scenarios: Iterable[Scenario], mutant: str, *, named: bool) -> list[Scenario]:
-    """The scenarios that have the mutant; those that were named must have it."""
+    """Return the scenarios that have the mutant; every named scenario must have it."""
     scenarios = list(scenarios)
     having = [scenario for scenario in scenarios if scenario.mutant(mutant)]
     lacking = [scenario for scenario in scenarios if scenario not in having]
@@ -203,7 +201,7 @@ def _with_mutant(scenarios: Iterable[Scenario], mutant: str, *, named: bool) -> 
 
 
 def _check_bounds(scenarios: Sequence[Scenario], choice: Choice, *, named: bool) -> None:
-    """Each bound must be one of each scenario that was named, or of some scenario where none was."""
+    """Check that each bound exists in every named scenario, or, without names, in at least one."""
     for group in _groups(scenarios, named=named):
         there_are = sorted({name for scenario in group for name in scenario.bounds})
         who = f" of {group[0].name}" if named else ""
@@ -220,7 +218,7 @@ def _check_bounds(scenarios: Sequence[Scenario], choice: Choice, *, named: bool)
 
 
 def explore_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Run], bool]:
-    """Explore one scenario after the other; also returns whether somebody interrupted it."""
+    """Explore scenarios one after another; also return whether the user interrupted it."""
     runs: list[Run] = []
     with watching() as watcher:
         try:
@@ -237,7 +235,7 @@ def explore_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Run
 
 
 def hunt_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Hunt], bool]:
-    """Explore every mutant of the scenarios; also returns whether somebody interrupted it."""
+    """Explore every mutant of the scenarios; also return whether the user interrupted it."""
     from zombieproof.report.mutants import Hunt  # noqa: PLC0415  # it is loaded when it is needed
 
     hunts: list[Hunt] = []
@@ -258,14 +256,14 @@ def hunt_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Hunt],
 
 
 def turn_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Turn], bool]:
-    """Explore what turning each switch changes; also returns whether somebody interrupted it."""
+    """Explore with each switch inverted; also return whether the user interrupted it."""
     from zombieproof.checker.turning import turn, worth_turning  # noqa: PLC0415  # Numba is loaded when it is needed
 
     turns: list[Turn] = []
     with watching() as watcher:
         try:
             for switch, scenario in worth_turning(scenarios):
-                watch = watcher.begin(f"{scenario.name}, {switch} turned", scenario.distinct)
+                watch = watcher.begin(f"{scenario.name}, {switch} inverted", scenario.distinct)
                 found = turn(switch, scenario, workers=choice.workers, memory_bytes=choice.memory_bytes, progress=watch)
                 turns.append(found)
                 if turns[-1].result.interrupted:
@@ -276,7 +274,7 @@ def turn_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Turn],
 
 
 def examine_all(requests: Iterable[tuple[Scenario, Request]]) -> None:
-    """Find the mistakes of models that are somebody's own before anything is compiled.
+    """Report mistakes in user-defined models before anything is compiled.
 
     Raises:
         WrongUsage: there is one.
@@ -294,10 +292,10 @@ def examine_all(requests: Iterable[tuple[Scenario, Request]]) -> None:
 
 @contextlib.contextmanager
 def blaming(scenario: Scenario) -> Iterator[None]:
-    """Make wrong usage of the mistakes in a scenario's model: they are its author's, not this program's.
+    """Report mistakes in a user-defined model as wrong usage, not as an internal error.
 
     Raises:
-        WrongUsage: there was one; it says where and what would be legal.
+        WrongUsage: there is one; the message says where it is and what would be legal.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What has to be installed besides the program itself."""
+"""Check that optional dependencies are installed."""
 
 from importlib.util import find_spec
 
@@ -6,7 +6,7 @@ from zombieproof.cli.usage import WrongUsage
 
 
 def need(extra: str, package: str, command: str) -> None:
-    """See that a package of an extra is there.
+    """Check that a package of an extra is installed.
 
     Raises:
         WrongUsage: it is not.

@@ -1,4 +1,4 @@
-"""zombieproof farm: many explorations at once, each result kept."""
+"""zombieproof farm: run a batch of explorations and store each result."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ from zombieproof.report import farm_pages, farm_text
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen, plural
 
-HELP = """Explore many scenarios, rules, bounds and mutants, and keep each result: an interrupted farm goes on.
+HELP = """Run a batch of explorations (scenarios, rules, bounds, mutants) and store each result, so a batch can resume.
 
-What to explore is said by a plan, or by options: every scenario under every one of the rules within all bounds. Each
-is explored as by `check`, and finds the same. Results are kept in a folder, under a hash of what was explored and of
-the program's sources: what is there is not explored again. The report stands beside them (report.md, report.html).
-A mutant is expected to break what is pinned, all else to hold, unless the plan says otherwise. Explorations are made
-one after the other; --processes N, or --spark MASTER, make many at a time.
+Describe the batch in a plan, or use the options below: every scenario, with each of the rules and all values of the
+bounds. Each exploration gives the same result as `check`. Results are stored in a folder, keyed by a hash of the
+exploration and of the program's sources; an exploration that has a result is not repeated. The report is written to
+the same folder (report.md, report.html). By default, a mutant is expected to violate its registered property and
+everything else is expected to hold; a plan can say otherwise. Explorations run one after another; --processes N or
+--spark MASTER runs them in parallel.
 
 \b
 Examples:
   zombieproof farm                             every scenario
-  zombieproof farm --mutants --processes 4     and every mutant
+  zombieproof farm --mutants --processes 4     also every mutant
   zombieproof farm --scenario 'spark_*' --bound crashes=0..2 --list
   zombieproof farm --scenario timeout --rules own --rules 4.2 --rules 3.9
   zombieproof farm --scenario timeout --bound lost=4 --seeds 1..8
@@ -49,10 +50,10 @@ A plan:
   - {scenarios: late_produce, without: kip360, with: transaction_version=0,
      expect: violated}            or holds, or anything
   - {scenarios: timeout, bounds: {lost: 4}, seeds: 1..8, steps: 2000000}
-                                  random walks: unbroken is what is expected
+                                  random walks; no violation is expected
 
 \b
-Exit codes: 0 all is as expected, 1 something is not, 2 wrong usage,
+Exit codes: 0 every result is as expected, 1 some are not, 2 wrong usage,
   3 inconclusive, 70 an exploration failed, 130 interrupted.
 """
 
@@ -62,39 +63,43 @@ RESULTS = Path("farm-results")
 
 @click.command("farm", help=HELP)
 @click.argument(
-    "plan", metavar="[PLAN.yaml]", type=PATH, required=False, help="what to explore; options say it otherwise"
+    "plan", metavar="[PLAN.yaml]", type=PATH, required=False, help="the batch to run; or use the options below"
 )
 @click.option(
     "--scenario",
     "scenarios",
     metavar="NAME",
     multiple=True,
-    help="name, pattern or FILE.py[:NAME]; repeatable; all by default",
+    help="name, pattern or FILE.py[:NAME]; repeatable; default: all",
 )
-@click.option("--rules", metavar="PRESET", multiple=True, help="rules of a release, or own (the default); repeatable")
-@click.option("--with", "on", metavar="RULE", multiple=True, help="switch a rule on everywhere; repeatable")
-@click.option("--without", "off", metavar="RULE", multiple=True, help="switch a rule off everywhere; repeatable")
+@click.option(
+    "--rules", metavar="PRESET", multiple=True, help="rules of a release; default own, the scenario's; repeatable"
+)
+@click.option("--with", "on", metavar="RULE", multiple=True, help="enable a rule everywhere; repeatable")
+@click.option("--without", "off", metavar="RULE", multiple=True, help="disable a rule everywhere; repeatable")
 @click.option(
     "--bound", "bounds", metavar="NAME=VALUES", multiple=True, help="such as lost=0,1,2 or lost=0..2; repeatable"
 )
-@click.option("--seeds", metavar="VALUES", default="", help="walk at random instead, for each seed: 1..8 or 1,5,9")
-@click.option("--steps", metavar="N", type=click.IntRange(min=1), help=f"of each seed; {STEPS:,} by default")
-@click.option("--mutants", is_flag=True, help="also every mutant of the scenarios, each as it is pinned")
+@click.option("--seeds", metavar="VALUES", default="", help="random simulation with each of these seeds: 1..8 or 1,5,9")
+@click.option("--steps", metavar="N", type=click.IntRange(min=1), help=f"steps for each seed; default {STEPS:,}")
+@click.option("--mutants", is_flag=True, help="also explore every mutant, with its own rules and bounds")
 @click.option(
     "--results",
     metavar="FOLDER",
     type=PATH,
     default=RESULTS,
     show_default=True,
-    help="where results are kept, and taken from",
+    help="where results are stored and looked up",
 )
-@click.option("--fresh", is_flag=True, help="explore anew what is there")
-@click.option("--processes", metavar="N", type=int, help="explore in so many processes, each with one thread")
+@click.option("--fresh", is_flag=True, help="ignore stored results and explore again")
+@click.option("--processes", metavar="N", type=int, help="number of processes, each with one thread")
 @click.option("--spark", metavar="MASTER", default="", help="explore on Spark: local[2], spark://host:7077")
-@click.option("--workers", metavar="N", type=int, help="threads of an exploration in this process; 1 by default")
-@click.option("--memory", metavar="SIZE", default="", help="end an exploration before its process uses more")
-@click.option("--parquet", metavar="FILE", type=PATH, help="also write the results as Parquet (extra spark)")
-@click.option("--list", "listing", is_flag=True, help="list explorations and tasks, and explore nothing")
+@click.option("--workers", metavar="N", type=int, help="threads for each exploration in this process; default 1")
+@click.option(
+    "--memory", metavar="SIZE", default="", help="stop an exploration before its process uses more memory than this"
+)
+@click.option("--parquet", metavar="FILE", type=PATH, help="also write the results as Parquet (needs extra spark)")
+@click.option("--list", "listing", is_flag=True, help="list explorations and tasks; explore nothing")
 @reported(Format)
 def farm_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     plan: Path | None,
@@ -131,17 +136,18 @@ def farm_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         steps=STEPS if steps is None else steps,
     )
     if steps is not None and not seeds:
-        raise WrongUsage(f"--steps {steps} are those of random walks: give --seeds 1..8 as well")
+        raise WrongUsage(f"--steps {steps} is for random walks: add --seeds, such as 1..8")
     if plan is not None and (mutants or options != Group(options.where)):
         raise WrongUsage(
-            f"{plan} says what to explore: leave --scenario, --rules, --with, --bound, --seeds and --mutants away"
+            f"{plan} already says what to explore: omit --scenario, --rules, --with, --without, "
+            "--bound, --seeds and --mutants"
         )
     jobs = _jobs(plan, options, mutants=mutants)
     if listing:
         list_jobs(Screen(), jobs, as_json=form == "json")
         return Exit.HOLDS
     if parquet is not None and not parquet.parent.is_dir():
-        raise WrongUsage(f"--parquet {parquet}: there is no folder {parquet.parent}")
+        raise WrongUsage(f"--parquet {parquet}: the folder {parquet.parent} does not exist")
     examine(jobs)
     try:
         with watching(len(jobs)) as watcher:
@@ -164,10 +170,10 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 
 def _jobs(plan: Path | None, options: Group, *, mutants: bool) -> list[Job]:
-    """The explorations of the plan, or of the options.
+    """Return the explorations of the plan or of the options.
 
     Raises:
-        WrongUsage: something is named that does not exist, or cannot be.
+        WrongUsage: a name does not exist, or a value is not valid.
     """
     groups: Plan = (options,)
     if mutants:
@@ -187,7 +193,7 @@ def _jobs(plan: Path | None, options: Group, *, mutants: bool) -> list[Job]:
 
 
 def _report(harvest: Harvest, store: Store, form: Format) -> None:
-    """Write the pages beside the results, what was found to stdout, and remarks to stderr."""
+    """Write report pages to the results folder, the summary to stdout, and remarks to stderr."""
     pages = {"report.md": farm_pages.as_markdown(harvest), "report.html": farm_pages.as_html(harvest)}
     for name, page in pages.items():
         (store.folder / name).write_text(page, encoding="utf-8", newline="\n")
@@ -197,8 +203,10 @@ def _report(harvest: Harvest, store: Store, form: Format) -> None:
     else:
         screen.data(farm_text.as_json(harvest) if form == "json" else pages["report.md"])
     for file in store.damaged:
-        aside.say(f"{file} was damaged, and the exploration made again")
-    aside.say(f"the report is in {store.folder / 'report.html'}, and as Markdown beside it")
+        aside.say(f"{file} was damaged, so its exploration was run again")
+    aside.say(f"report: {store.folder / 'report.html'} and {store.folder / 'report.md'}")
     if harvest.interrupted:
         done = f"{len(harvest.found):,} of {plural(len(harvest.jobs), 'exploration')}"
-        aside.say(f"interrupted: {done} are known and kept in {store.folder}; the same command goes on from there")
+        aside.say(
+            f"interrupted: results of {done} are stored in {store.folder}; run the same command again to continue"
+        )

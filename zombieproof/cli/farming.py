@@ -1,4 +1,4 @@
-"""What the farm's command line needs besides: lists, a runner, and what can be seen of a farm while it runs."""
+"""Helpers of `zombieproof farm`: listing, choosing a runner, showing progress."""
 
 from __future__ import annotations
 
@@ -34,18 +34,20 @@ MOST_PROCESSES = 256
 
 
 def values_of_bounds(options: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """The values of each bound of --bound options, such as lost=0..2.
+    """Parse --bound options, such as lost=0..2.
 
     Raises:
-        WrongUsage: one is no such option, or a bound is there twice.
+        WrongUsage: an option is not name=values, or names a bound twice.
     """
     bounds: dict[str, tuple[int, ...]] = {}
     for option in options:
         name, sign, values = (part.strip() for part in option.partition("="))
         if not sign or not name:
-            raise WrongUsage(f"--bound {option!r} is not name=values; give for example --bound lost=0,1,2")
+            raise WrongUsage(f"--bound {option!r} is not NAME=VALUES; give for example --bound lost=0,1,2")
         if name in bounds:
-            raise WrongUsage(f"--bound {option!r}: {name} is there twice; give all values at once, such as {name}=0,1")
+            raise WrongUsage(
+                f"--bound {option!r}: {name} is given twice; give all its values in one option, such as {name}=0,1"
+            )
         try:
             bounds[name] = bound_values(values)
         except PlanFault as fault:
@@ -54,7 +56,7 @@ def values_of_bounds(options: Iterable[str]) -> dict[str, tuple[int, ...]]:
 
 
 def examine(jobs: Sequence[Job]) -> None:
-    """Find the mistakes of models that are somebody's own before anything is compiled.
+    """Report mistakes in user-defined models before anything is compiled.
 
     Raises:
         WrongUsage: there is one.
@@ -68,28 +70,30 @@ def examine(jobs: Sequence[Job]) -> None:
 
 
 def runner_of(processes: int | None, spark: str, workers: int | None, memory_bytes: int | None, watch: Watch) -> Runner:
-    """Who explores: this process, several, or Spark, which is started when there is something to explore.
+    """Choose where to explore: this process, several, or Spark, which starts when there is something to explore.
 
     Raises:
-        WrongUsage: two were chosen, or a number cannot be.
+        WrongUsage: options conflict, or a number is not valid.
     """
     if spark and processes is not None:
         raise WrongUsage("--processes and --spark: choose one")
     if workers is not None and (spark or processes is not None):
-        raise WrongUsage("--workers are threads of one exploration: with --processes and --spark each has one")
+        raise WrongUsage(
+            "--workers sets the threads of one exploration; with --processes or --spark each has one: omit --workers"
+        )
     if spark:
         return on_master(spark, Limits(memory_bytes=memory_bytes), watch)
     if processes is None:
         return in_this_process(Limits(workers_of(workers), memory_bytes), watch)
     if not 1 <= processes <= MOST_PROCESSES:
         raise WrongUsage(
-            f"--processes {processes}: give 1 to {MOST_PROCESSES}; this machine has {system.cores()} cores for it"
+            f"--processes {processes}: give 1 to {MOST_PROCESSES}; this machine has {system.cores()} cores available"
         )
     return in_processes(processes, Limits(1, memory_bytes, sharing=processes), watch)
 
 
 def list_jobs(screen: Screen, jobs: Sequence[Job], *, as_json: bool) -> None:
-    """Write what would be explored, in which tasks, with an estimate of each."""
+    """List the explorations and their tasks, with an estimate of each."""
     tasks = tasks_of(jobs)
     numbers = {job.key: number for number, task in enumerate(tasks, 1) for job in task}
     if as_json:
@@ -107,12 +111,12 @@ def list_jobs(screen: Screen, jobs: Sequence[Job], *, as_json: bool) -> None:
     total = sum(map(seconds, jobs))
     screen.say(
         f"{plural(len(jobs), 'exploration')} in {plural(len(tasks), 'task')}, about {total:,.0f} s on one core "
-        "(by what is pinned; what was not explored before is a guess)"
+        "(from the expected numbers of states; guesses where there is none)"
     )
 
 
 class Watcher:
-    """Shows how far a farm is. Threads of a runner may say what begins."""
+    """Shows the progress of a batch. May be called from threads of a runner."""
 
     def __init__(self, bar: Progress, total: int) -> None:
         self.bar = bar
@@ -122,12 +126,12 @@ class Watcher:
         self.last = ""
 
     def begin(self, job: Job, reached: Reached | None) -> None:
-        """An exploration begins, or has reached something."""
+        """Show that an exploration begins, or how far it is."""
         words = job.name if reached is None else f"{job.name}: {reached.distinct:,} distinct, depth {reached.depth}"
         self._show(last=words)
 
     def came(self, harvest: Harvest, entry: Entry) -> None:
-        """A result came."""
+        """Show that a result is available."""
         with self.lock:
             self.outcomes[entry.outcome] += 1
         self._show(len(harvest.found))
@@ -141,6 +145,6 @@ class Watcher:
 
 @contextmanager
 def watching(total: int) -> Iterator[Watcher]:
-    """Watch a farm in this block; what was shown is gone afterwards."""
+    """Show the progress of a batch in this block; remove it afterwards."""
     with progress() as bar:
         yield Watcher(bar, total)

@@ -1,4 +1,4 @@
-"""zombieproof history: does what clients were told agree with what they read?"""
+"""zombieproof history: compare the results that clients received with the records that they read."""
 
 import sys
 from io import BytesIO
@@ -22,18 +22,17 @@ from zombieproof.traces.readers.lines import decoded
 
 Format = Literal["text", "json", "junit"]
 
-HELP = """Judge what clients were told and what they read, and nothing else.
+HELP = """Check a history of client operations for anomalies: the results that clients received against their reads.
 
-A history is JSON Lines, written around clients of any broker, in any language (HistoryWriter of the Python package
-writes it, docs/histories.md says how, --schema prints the JSON Schema of a line):
-transactions that were begun, records and offsets that were sent, what was answered, what was read. Unknown outcomes
-stay unknown: either way is legal, but it is the same for every partition and every reader. Found are duplicates, lost
-writes, aborted and dirty reads, torn and hanging transactions, readers that go back or disagree, records that nobody
-wrote, offsets that do not account for the output, and what zombies got through; each with the lines that show it.
+A history is a JSON Lines file written around the clients of any broker, in any language: transactions, sent records
+and offsets, responses, and reads. HistoryWriter of the Python package writes it, docs/histories.md describes the
+format, and --schema prints the JSON Schema of a line. A request with an unknown outcome may or may not have taken
+effect, but every partition and every reader must agree on it. The checker finds duplicates, lost writes, aborted and
+dirty reads, torn and hanging transactions, readers that go backwards or disagree, records without a writer, offsets
+that do not match the output, and writes of zombies. Each finding cites the lines that show it.
 
-Files that are given together are one history, of one clock. They may be packed (.gz, .xz, .bz2), and `-` is standard
-input. A history that cannot have happened to clients is refused
-with file and line: nothing can be said of it.
+Several files form one history and must use the same clock. They may be compressed (.gz, .xz, .bz2); `-` is standard
+input. A history that is impossible for any client is rejected with file and line.
 
 \b
 Examples:
@@ -44,8 +43,8 @@ Examples:
   zombieproof history history.jsonl --format junit > history.xml
 
 \b
-A history by hand, in Python: a record was acknowledged, and a reader passed
-its place.
+A history written by hand, in Python: a record is acknowledged, but a reader
+passes its offset without getting it.
   from zombieproof import HistoryWriter
   with HistoryWriter("lost.jsonl") as history:
       history.send("A", "t-0", "v")
@@ -53,28 +52,28 @@ its place.
       history.positioned("R", "read_committed", {"t-0": 0})
       asked = history.now()
       history.final_read("R", "t-0", position=1, end=1, since=asked)
-And judged: it tells of a lost write.
+The check reports a lost write:
   zombieproof history lost.jsonl
 
 \b
-Exit codes: 0 no anomaly, 1 there are some, 2 wrong usage, 3 a file is no
-  history, or one in which nothing happened.
+Exit codes: 0 no anomaly, 1 anomalies found, 2 wrong usage, 3 a file is not a
+  valid history, or the history has no events.
 """
 
 
 @click.command("history", help=HELP)
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH, help="histories of one clock")
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH, help="history files that use one clock")
 @reported(Format)
-@click.option("--schema", is_flag=True, help="print the JSON Schema of a line, and judge nothing")
+@click.option("--schema", is_flag=True, help="print the JSON Schema of a line and exit")
 def history_command(files: tuple[Path, ...], form: Format, as_json: bool, schema: bool) -> int:
     """Run the command."""
     if schema:
         if files:
-            raise WrongUsage("--schema judges nothing: leave the files away, or --schema")
+            raise WrongUsage("--schema checks nothing: omit either the files or --schema")
         Screen().data(history_schema())
         return Exit.HOLDS
     if not files:
-        raise WrongUsage("missing argument FILE...: give histories of one clock, or --schema")
+        raise WrongUsage("missing argument FILE...: give history files, or --schema")
     form = form_of(form, as_json=as_json)
     given = [STANDARD_INPUT if str(file) == "-" else file for file in files]
     if STANDARD_INPUT in given:
@@ -82,7 +81,7 @@ def history_command(files: tuple[Path, ...], form: Format, as_json: bool, schema
     for file in given:
         if not file.is_file() and not is_held(file):
             what = "is a folder; give the files in it" if file.is_dir() else "does not exist"
-            raise WrongUsage(f"{file} {what}; a history is a file that a HistoryWriter wrote")
+            raise WrongUsage(f"{file} {what}; give a JSON Lines file, such as HistoryWriter writes")
     try:
         verdict = judge(History(tuple(map(_source, given))))
     except HistoryError as error:
@@ -103,10 +102,10 @@ def history_command(files: tuple[Path, ...], form: Format, as_json: bool, schema
 
 
 def _source(path: Path) -> Source:
-    """The history in a file, which may be packed, and have any encoding.
+    """Read the history in a file, which may be compressed and have any encoding.
 
     Raises:
-        HistoryError: the file cannot be read, or is not a whole history.
+        HistoryError: the file cannot be read, or is not a complete history.
     """
     name = str(path)
     try:

@@ -1,4 +1,4 @@
-"""What `replay` and `audit` do with recorded logs: collect them, judge them, tell it, and end with the verdict."""
+"""Shared by `replay` and `audit`: collect recorded logs, check them, report, and choose the exit code."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ EXITS = {
 
 
 def judge_and_tell(screen: Screen, asked: Asked, examine: Callable[[Watch], Examined]) -> Exit:
-    """Judge, and tell what came of it; of what is interrupted, what was seen so far."""
+    """Check and report; after an interruption, report partial results."""
     with following() as watch:
         try:
             found = examine(watch)
@@ -47,10 +47,10 @@ def judge_and_tell(screen: Screen, asked: Asked, examine: Callable[[Watch], Exam
 def examined(
     paths: Sequence[Path], rules: Rules | None, asked: Asked, screening: Screening | None, watch: Watch
 ) -> Examined:
-    """Recorded logs, judged; what `screening` clears is not read.
+    """Check recorded logs; skip those that `screening` clears.
 
     Raises:
-        WrongUsage: there is no evidence, or what is asked for is not in it.
+        WrongUsage: there are no input files, or they do not contain what the options ask for.
     """
     try:
         evidence = collect(paths, narrowing=asked.narrowing, watch=watch, screen=screening, tables=read_table)
@@ -62,27 +62,27 @@ def examined(
 
 
 def exit_code(report: Report) -> Exit:
-    """The exit code of a verdict: that history conforms is not shown while there are gaps in the evidence."""
+    """Return the exit code of a verdict; gaps in the input make a history without findings inconclusive."""
     if report.verdict is Judgement.CONFORMS and not report.is_in_full:
         return Exit.INCONCLUSIVE
     return EXITS[report.verdict]
 
 
 def accepted(report: Report, names: Sequence[str]) -> Report:
-    """The report with the gaps accepted that the caller names."""
+    """Return the report with the named gaps accepted."""
     accepting, unknown = accept(report, names)
     if unknown is None:
         return accepting
-    there = f"there are {', '.join(unknown.names)}" if unknown.names else "there is none, so leave it away"
-    raise WrongUsage(f"--allow-gaps {unknown.name}: no gap in this evidence has that name; {there}")
+    there = f"there are: {', '.join(unknown.names)}" if unknown.names else "the files have no gaps, so omit it"
+    raise WrongUsage(f"--allow-gaps {unknown.name}: the input files have no gap of that name; {there}")
 
 
 def is_trace(path: Path) -> bool:
-    """Whether a file means to be a trace of this program."""
+    """Return whether a file looks like a zombieproof trace."""
     if not path.is_file():
         return False
     try:
         with path.open("rb") as file:
             return looks_like_trace(file.readline(65536).decode("utf-8", errors="replace"))
-    except OSError:  # whoever collects evidence says what cannot be read
+    except OSError:  # collecting the files reports it
         return False

@@ -1,4 +1,4 @@
-"""What `zombieproof serve` is told of who may come: users and rights, TLS, and at which address it may listen."""
+"""Options of `zombieproof serve` for access: users and ACLs, TLS, listen and advertised addresses."""
 
 import ipaddress
 import re
@@ -10,10 +10,10 @@ from zombieproof.cli.usage import WrongUsage
 
 
 def users_and_rights(file: Path | None) -> AccessFile | None:
-    """What the file says; None: there is none.
+    """Read the ACL file; None without one.
 
     Raises:
-        WrongUsage: it cannot be used.
+        WrongUsage: the file is not valid.
     """
     try:
         return None if file is None else read_access(file)
@@ -22,16 +22,16 @@ def users_and_rights(file: Path | None) -> AccessFile | None:
 
 
 def security(users: AccessFile | None, cert: Path | None, key: Path | None, client_ca: Path | None) -> Any:
-    """What listeners demand (`wire.security.Security`).
+    """Build the security settings of listeners (`wire.security.Security`).
 
     Raises:
-        WrongUsage: the files of TLS are none, or one is missing.
+        WrongUsage: a TLS file is missing or not valid.
     """
     from zombieproof.wire.certificates import TlsError, server_context  # noqa: PLC0415  # TLS is rarely asked for
     from zombieproof.wire.security import Security  # noqa: PLC0415
 
     if cert is None and (key is not None or client_ca is not None):
-        raise WrongUsage("--tls-key and --tls-client-ca are nothing without --tls-cert: give the certificate too")
+        raise WrongUsage("--tls-key and --tls-client-ca need --tls-cert: give the certificate too")
     try:
         tls = None if cert is None else server_context(cert, key, client_ca)
     except TlsError as error:
@@ -40,10 +40,10 @@ def security(users: AccessFile | None, cert: Path | None, key: Path | None, clie
 
 
 def may_listen(host: str, guarded: Any) -> None:
-    """See that nobody from elsewhere comes in unasked.
+    """Refuse to listen for other machines without authentication or TLS.
 
     Raises:
-        WrongUsage: `host` is no loopback address, and neither TLS nor SASL is on.
+        WrongUsage: `host` is not a loopback address, and neither TLS nor SASL is on.
     """
     try:
         is_own = host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -51,41 +51,41 @@ def may_listen(host: str, guarded: Any) -> None:
         is_own = False
     if not is_own and not guarded.mechanisms and guarded.tls is None:
         raise WrongUsage(
-            f"--host {host} is no loopback address, and whoever reaches it may do everything: give 127.0.0.1 or ::1, "
-            "or have clients log in (--acl FILE with users that have passwords), or TLS (--tls-cert FILE)"
+            f"--host {host} is not a loopback address, and anyone who can reach it would have full access: give "
+            "127.0.0.1 or ::1, require a login (--acl FILE, users with passwords), or use TLS (--tls-cert FILE)"
         )
 
 
 def may_advertise(host: str, advertised_host: str | None) -> None:
-    """See that clients are told of an address that they can connect to (``advertised.listeners``).
+    """Check that clients can connect to the advertised address (``advertised.listeners``).
 
     Raises:
-        WrongUsage: what they would be told stands for every address of this machine, or is none.
+        WrongUsage: the address is a wildcard, or not a valid host name.
     """
     if advertised_host is None:
         if _is_every(host):
             raise WrongUsage(
-                f"--host {host} is every address of this machine, and clients cannot be told to connect to that: say "
-                "by which name or address they reach it (--advertised-host NAME)"
+                f"--host {host} stands for every address of this machine, so clients cannot connect to it: give the "
+                "name or address by which they reach this machine (--advertised-host NAME)"
             )
     elif _is_every(advertised_host):
         raise WrongUsage(
-            f"--advertised-host {advertised_host} is no address to connect to: it stands for every address of a "
-            "machine; legal is a name or an address by which clients reach it"
+            f"--advertised-host {advertised_host} stands for every address of a machine, so clients cannot connect "
+            "to it; give a name or address by which they reach this machine"
         )
     elif not _HOST.fullmatch(advertised_host):
         raise WrongUsage(
-            f"--advertised-host {advertised_host!r} is no name of a host: legal is a name or an address by which "
-            "clients reach it, without a port (brokers tell the ports that they listen at)"
+            f"--advertised-host {advertised_host!r} is not a valid host name; give a name or address without a port "
+            "(each broker advertises its own port)"
         )
 
 
 _HOST = re.compile(r"[-.\w]{1,255}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%\w+)?")
-"""A name, an address, or one of IPv6: colons, at least two."""
+"""A host name, an IPv4 address, or an IPv6 address with at least two colons."""
 
 
 def _is_every(host: str) -> bool:
-    """Whether it is the address that stands for all; nothing is every address as well."""
+    """Return whether an address is a wildcard; the empty string is one."""
     try:
         return not host or ipaddress.ip_address(host).is_unspecified
     except ValueError:

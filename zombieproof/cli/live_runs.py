@@ -1,4 +1,4 @@
-"""`zombieproof replay` of live runs: their traces are taken again event by event, and judged."""
+"""`zombieproof replay` of live runs: replay their traces event by event and check them."""
 
 import json
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ WORST = (Exit.VIOLATED, Exit.INCONCLUSIVE, Exit.HOLDS)
 
 
 def replay_live_runs(screen: Screen, paths: Sequence[Path], write_scenario: Path | None, form: Format) -> Exit:
-    """Take each run again and tell what came of it; the scenario of one that broke a promise is written where asked.
+    """Replay each run and report the result; write the scenario of a violation if requested.
 
     Raises:
-        WrongUsage: another form is asked for, the file of the scenario exists, or there is no scenario to be written.
+        WrongUsage: the format is not supported, the scenario file exists, or there is no scenario to write.
     """
     if form not in ("text", "json"):
-        raise WrongUsage(f"--format {form}: a live run is reported as text or json")
+        raise WrongUsage(f"--format {form}: live runs are reported as text or json only")
     if write_scenario is not None and write_scenario.exists():
-        raise WrongUsage(f"--write-scenario {write_scenario}: is there already; give a new name")
+        raise WrongUsage(f"--write-scenario {write_scenario}: the file exists; give a new name")
     found, exits = [], []
     for path in paths:
         try:
@@ -49,7 +49,7 @@ def replay_live_runs(screen: Screen, paths: Sequence[Path], write_scenario: Path
 
 
 def exit_of(judgement: LiveJudgement) -> Exit:
-    """The exit code that a run deserves."""
+    """Return the exit code of a run."""
     if judgement.finding is not None:
         return Exit.VIOLATED
     return Exit.INCONCLUSIVE if judgement.open_question else Exit.HOLDS
@@ -67,4 +67,6 @@ def _write(screen: Screen, judgement: LiveJudgement, path: Path, target: Path, f
     if form == "text":
         screen.say()
         screen.say(f"the scenario is in {target}")
-        screen.command(f"zombieproof check {target}:{name}", "the shortest way to the same broken promise", indent=2)
+        screen.command(
+            f"zombieproof check {target}:{name}", "the shortest counterexample to the same property", indent=2
+        )

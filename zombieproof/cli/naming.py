@@ -1,4 +1,4 @@
-"""From the names on a command line to scenarios: registered ones, those of a model, and those of Python files."""
+"""Resolve names on the command line to scenarios: registered, of a model, or from Python files."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _SHOWN = 8
 
 
 def scenarios_named(names: Sequence[str], registered: Mapping[str, Scenario]) -> list[Scenario]:
-    """The scenarios that were asked for, each once: by name, or as FILE.py[:NAME].
+    """Return the named scenarios, each once: by name, or as FILE.py[:NAME].
 
     Raises:
-        WrongUsage: there is none of that name, a file has a mistake, or two have the same name.
+        WrongUsage: a name is unknown, a file has a mistake, or two scenarios have the same name.
     """
     found: dict[str, Scenario] = {}
     for name in dict.fromkeys(names):
         for scenario in _of(name, registered):
             other = found.setdefault(scenario.name, scenario)
             if other.origin != scenario.origin:
-                both = f"{other.origin or 'a registered one'} and {scenario.origin or 'a registered one'}"
+                both = f"{other.origin or 'registered'} and {scenario.origin or 'registered'}"
                 raise WrongUsage(
-                    f"two scenarios are named {scenario.name!r}, {both}: rename one, or check them one after the other"
+                    f"two scenarios are named {scenario.name!r} ({both}): rename one, or run them separately"
                 )
     return list(found.values())
 
 
 def scenarios_chosen(names: Sequence[str], registered: Mapping[str, Scenario], model: str = "") -> list[Scenario]:
-    """The scenarios that were asked for; without names all that are registered, or all of a model.
+    """Return the named scenarios; without names, all registered ones, or all of a model.
 
     Raises:
-        WrongUsage: as of `scenarios_named`; there is no such model, or what was named is not of it.
+        WrongUsage: as for `scenarios_named`; the model is unknown, or a scenario belongs to another.
     """
     if not model:
         return scenarios_named(names, registered) or list(registered.values())
@@ -43,7 +43,7 @@ def scenarios_chosen(names: Sequence[str], registered: Mapping[str, Scenario], m
     for name in names:
         if own.names_a_file(name):
             raise WrongUsage(
-                f"--model {model} and {name}: what a file defines is of no registered model; leave one of them away"
+                f"--model {model} and {name}: scenarios of a file belong to no registered model; omit one of the two"
             )
     chosen = scenarios_named(names, registered) or of_model
     for scenario in chosen:
@@ -51,7 +51,7 @@ def scenarios_chosen(names: Sequence[str], registered: Mapping[str, Scenario], m
             there_are = ", ".join(each.name for each in of_model[:_SHOWN])
             more = f" and {len(of_model) - _SHOWN} more (zombieproof scenarios --model {model})"
             raise WrongUsage(
-                f"--model {model}: {scenario.name} is a scenario of {model_of(scenario)}; of {model} there are: "
+                f"--model {model}: {scenario.name} belongs to the model {model_of(scenario)}; {model} has: "
                 f"{there_are}{more if len(of_model) > _SHOWN else ''}"
             )
     return chosen
@@ -59,7 +59,17 @@ def scenarios_chosen(names: Sequence[str], registered: Mapping[str, Scenario], m
 
 def _of(name: str, registered: Mapping[str, Scenario]) -> list[Scenario]:
     if not own.names_a_file(name):
-        return [registered[known("scenario", name, registered, "zombieproof scenarios; your own: FILE.py[:NAME]")]]
+        return [
+            registered[
+                known(
+                    "scenario",
+                    name,
+                    registered,
+                    "zombieproof scenarios",
+                    also="; for a scenario of your own, give FILE.py[:NAME]",
+                )
+            ]
+        ]
     try:
         return own.load(name)
     except own.OwnFault as error:

@@ -1,4 +1,4 @@
-"""What options of several commands are made of."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH: Final = click.Path(path_type=Path)
-"""A file or a folder, which may not be there."""
+"""A file or folder, which need not exist."""
 
 
-threads = click.option("--workers", metavar="N", type=int, help="threads, up to 64; 1 by default, 2 to 4 pay")
+threads = click.option(
+    "--workers", metavar="N", type=int, help="threads, up to 64; default 1; 2 to 4 is usually fastest"
+)
 
 
 class OneOf(click.Choice[str]):
@@ -26,12 +28,12 @@ class OneOf(click.Choice[str]):
         self._members = members
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the member; fails with the values that there are."""
+        """Return the member; the error lists the legal values."""
         return self._members(super().convert(value, param, ctx))
 
 
 def reported(forms: Any) -> Callable[[Command], Command]:
-    """How a command reports: --format, one of the words of a `Literal`, and --json."""
+    """Add --format, with the words of a `Literal`, and --json."""
 
     def with_options(command: Command) -> Command:
         json = click.option("--json", "as_json", is_flag=True, help="the same as --format json")
@@ -41,7 +43,7 @@ def reported(forms: Any) -> Callable[[Command], Command]:
             type=click.Choice(get_args(forms)),
             default="text",
             show_default=True,
-            help="how to report",
+            help="output format",
         )
         return form(json(command))
 
@@ -49,7 +51,7 @@ def reported(forms: Any) -> Callable[[Command], Command]:
 
 
 def completed(names: Callable[[str], list[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Complete a word by the names that begin with it."""
+    """Return a shell completion from a function that lists the names with a prefix."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
         del context, parameter

@@ -1,4 +1,4 @@
-"""zombieproof pack: turn segments into Parquet, as far as an audit needs them."""
+"""zombieproof pack: convert segments to Parquet, keeping what an audit needs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,15 +16,15 @@ from zombieproof.traces.evidence import EvidenceError
 if TYPE_CHECKING:
     from zombieproof.screening.packed.folders import Packing
 
-HELP = """Pack segments into Parquet: a file for each, with the headers of its batches in columns.
+HELP = """Pack segments into Parquet, one file each, with the batch headers in columns.
 
-Folders keep their shape: FOLDER becomes DIR/FOLDER, each segment NAME.log the file NAME.log.parquet, and what else is
-evidence (snapshots, checkpoints, dumps, logs) is copied beside. Of records only what judges read is kept: markers,
-the own topics of coordinators, and batches that have lost some; --records keeps all. Nothing of a damaged segment is
-lost: bytes that cannot be read are kept as they are, and are told. Columns are in docs/packed.md.
+The folder structure stays: FOLDER becomes DIR/FOLDER, and each segment NAME.log becomes NAME.log.parquet. Other input
+files (snapshots, checkpoints, dumps, logs) are copied. Only records that the checks read are kept: markers, internal
+topics, and batches from which compaction removed records; --records keeps all. Damaged segments lose nothing: bytes
+that cannot be read are stored unchanged and reported. docs/packed.md describes the columns.
 
-A file appears when it is whole. A second run packs only what has changed since, so one that was interrupted goes on
-when it is started again.
+Files appear only when they are complete. A second run packs only files that have changed, so you can continue an
+interrupted run by starting it again.
 
 \b
 Examples:
@@ -33,15 +33,15 @@ Examples:
   zombieproof pack --records orders-0/ --output packed
 
 \b
-Exit codes: 0 all is packed, 2 wrong usage, 3 something is damaged, or the
-  output holds files of which the input has none any more; 130 interrupted.
+Exit codes: 0 everything is packed, 2 wrong usage, 3 a file is damaged, or the
+  output has files whose segments are gone from the input, 130 interrupted.
 """
 
 
 @click.command("pack", help=HELP)
-@click.argument("paths", metavar="PATH...", nargs=-1, type=PATH, required=True, help="segments, and folders of them")
-@click.option("--output", "-o", metavar="DIR", type=PATH, required=True, help="the folder to pack into")
-@click.option("--records", is_flag=True, help="keep the records of all batches as well")
+@click.argument("paths", metavar="PATH...", nargs=-1, type=PATH, required=True, help="segments, or folders of segments")
+@click.option("--output", "-o", metavar="DIR", type=PATH, required=True, help="the output folder")
+@click.option("--records", is_flag=True, help="keep the records of all batches")
 def pack_command(paths: tuple[Path, ...], output: Path, records: bool) -> int:
     """Run the command."""
     need("audit", "pyarrow", "zombieproof pack")
@@ -51,7 +51,7 @@ def pack_command(paths: tuple[Path, ...], output: Path, records: bool) -> int:
     from zombieproof.traces.readers.segments import Keep  # noqa: PLC0415
 
     if output.exists() and not output.is_dir():
-        raise WrongUsage(f"--output {output} is a file; give a folder, or a name that is free")
+        raise WrongUsage(f"--output {output} is a file; give a folder or a new name")
     made, interrupted = Packing(), False
     with following() as watch:
         try:
@@ -63,31 +63,31 @@ def pack_command(paths: tuple[Path, ...], output: Path, records: bool) -> int:
     screen = Screen()
     if interrupted:
         done = plural(len(made.segments), "segment")
-        screen.say(f"interrupted; packed and whole: {done}; start it again, and it goes on there")
+        screen.say(f"interrupted; {done} packed; run the same command again to continue")
         return Exit.INTERRUPTED
     if not made.segments:
-        raise WrongUsage(f"{', '.join(map(str, paths))}: there is no segment; give log directories of Kafka")
+        raise WrongUsage(f"{', '.join(map(str, paths))}: no segments found; give Kafka log directories")
     _tell(screen, made, output)
     return Exit.INCONCLUSIVE if made.damage or made.strangers else Exit.HOLDS
 
 
 def _tell(screen: Screen, made: "Packing", output: Path) -> None:
-    """What was packed, and what has to be known of it."""
+    """Report what was packed, skipped and damaged."""
     batches = sum(each.origin.batches for each in made.segments)
     old = sum(each.origin.old_format for each in made.segments)
     new = sum(each.is_new for each in made.segments)
     size = sum(each.target.stat().st_size for each in made.segments)
     screen.say(
         f"{output}: {plural(len(made.segments), 'segment')}, {new:,} packed now; batches: {batches:,}, "
-        f"in {size:,} bytes; {plural(len(made.copied), 'other file')} beside"
+        f"in {size:,} bytes; {plural(len(made.copied), 'other file')} copied"
     )
     for each in made.left_out:
-        screen.say(f"left out: {each.file}: {each.reason}")
+        screen.say(f"skipped: {each.file}: {each.reason}")
     if old:
         screen.say(
-            f"batches of message format 0 and 1, which know no transactions: {old:,}; only their places are kept"
+            f"batches in message formats 0 and 1, which have no transactions: {old:,}; only their positions are kept"
         )
     for place in made.damage:
         screen.say(f"damaged: {place.file}, {place.unit.value} {place.position}: {place.message}")
     for stranger in made.strangers:
-        screen.say(f"of nothing that was given: {stranger}; remove it, or pack into another folder")
+        screen.say(f"not from this input: {stranger}; remove it, or pack into another folder")

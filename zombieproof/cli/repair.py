@@ -17,33 +17,33 @@ from zombieproof.report.screen import Screen
 
 HELP = """Inspect the data directory of a stopped `zombieproof serve`, and repair it.
 
-`serve` refuses a directory in which something is missing that was on the disk: records, a file, a folder. This command
-lists every fault, the file that shows it, the repair, and the records that the repair loses. It writes nothing unless
-you give --apply. Restoring the damaged files from a backup loses less; do that first, if you have one.
+`serve` refuses a directory that has lost records, files or folders. This command lists every fault, the file that shows
+it, the repair, and the records that the repair loses. It writes nothing unless you give --apply. If you have a backup,
+restore the damaged files from it first: that loses less.
 
-With --apply, everything that a repair removes or replaces is kept, under its own path, in a new folder
-DIR/repaired-DATE. A log keeps every batch that is sound, and continues after its last offset, so that no offset is
-given twice. A replica that is damaged is fetched again from one that is sound.
+With --apply, everything that a repair removes or replaces is kept, under the same path, in a new folder
+DIR/repaired-DATE. A log keeps every intact batch and continues after its last offset, so no offset is assigned twice.
+A damaged replica is copied again from an intact one.
 
 \b
 Examples:
-  zombieproof repair cluster/           list faults and the losses of a repair
+  zombieproof repair cluster/           list faults, repairs and losses
   zombieproof repair cluster/ --apply   repair them
   zombieproof serve --data cluster/     continue
 
 \b
-Exit codes: 0 nothing is wrong, or everything was repaired, 2 wrong usage (no
-  data directory, or a server uses it), 3 damaged, 130 interrupted.
+Exit codes: 0 no fault, or everything was repaired, 2 wrong usage (not a data
+  directory, or in use by a server), 3 damaged, 130 interrupted.
 """
 
 
 @click.command("repair", help=HELP)
 @click.argument("directory", metavar="DIR", type=PATH, help="the data directory")
-@click.option("--apply", "applies", is_flag=True, help="repair it; without this nothing is written")
+@click.option("--apply", "applies", is_flag=True, help="repair the directory; without this, nothing is written")
 def repair_command(directory: Path, applies: bool) -> int:
     """Run the command."""
     if not directory.exists():
-        raise WrongUsage(f"{directory}: there is no such directory: give the DIR of `zombieproof serve --data DIR`")
+        raise WrongUsage(f"{directory}: no such directory; give the DIR of `zombieproof serve --data DIR`")
     try:
         disk = disk_at(directory)
     except DataDirectoryError as error:
@@ -63,14 +63,14 @@ def _repair(repairs: Repairs, directory: Path, screen: Screen, *, applies: bool)
     found, due = repairs.plan()
     for each in found.rebuilt:
         screen.say(f"{each.path}: {each.fault} ({each.source})", hang=2)
-        screen.say("the next start rebuilds it, and nothing is lost", indent=2)
+        screen.say("the next start rebuilds it; nothing is lost", indent=2)
     for node, (topic, number) in found.interrupted:
-        screen.say(f"broker-{node}/{topic}-{number}: a crash has interrupted the cleaner", hang=2)
-        screen.say("the next start, or --apply, lets it finish, and inspects the log then", indent=2)
+        screen.say(f"broker-{node}/{topic}-{number}: a crash interrupted the log cleaner", hang=2)
+        screen.say("the next start, or --apply, finishes the cleaning and then inspects the log", indent=2)
     for one in due:
         _tell(screen, one)
     if not due and not (applies and found.interrupted):
-        screen.say("Nothing has to be repaired: zombieproof serve opens this directory.")
+        screen.say("No repair is needed: zombieproof serve can open this directory.")
         return Exit.HOLDS
     if any(not each.finding.is_repairable for each in due):
         return Exit.INCONCLUSIVE
@@ -91,7 +91,7 @@ def _repair(repairs: Repairs, directory: Path, screen: Screen, *, applies: bool)
 
 
 def _tell(screen: Screen, one: Repaired) -> None:
-    """Print a fault that a start refuses, its repair, and the losses."""
+    """Print a fault, its repair, and the losses of the repair."""
     screen.say(f"{one.finding.path}: {one.finding.fault} ({one.finding.source})", hang=2)
     screen.say(f"repair: {one.finding.remedy}", indent=2, hang=2)
     if one.finding.is_repairable:

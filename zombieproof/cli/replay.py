@@ -1,4 +1,4 @@
-"""zombieproof replay: judge what was recorded, and run counterexamples again."""
+"""zombieproof replay: check recorded logs, and replay counterexamples."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,32 +21,30 @@ from zombieproof.traces.verdict.explanation import Values
 
 STANDARD_INPUT = "-"
 
-HELP = """Judge what real clusters recorded, or run a counterexample again.
+HELP = """Check recorded logs of real clusters, or replay a counterexample.
 
-Any mixture of files and folders is one body of evidence: segments and whole log directories, text of
-kafka-dump-log, __transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs,
-also as .gz, .xz and .bz2, and in .zip and .tar archives, which are searched like folders. `-` is standard
-input. Text may be quoted, indented or numbered, have any encoding and line ends, and carry the prefixes of
-docker, kubectl, syslog or journald: "read as" in the report names what was removed. docs/evidence.md says what to
-collect for which symptom.
+Give any mix of files and folders from one cluster: segments and log directories, output of kafka-dump-log,
+__transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs. They may be compressed (.gz, .xz,
+.bz2) or in .zip and .tar archives; `-` is standard input. Text may be quoted, indented or numbered, in any encoding,
+and have prefixes of docker, kubectl, syslog or journald; "read as" in the report lists what was removed.
+docs/evidence.md lists what to collect for each symptom.
 
-Each finding says which records it is about, when it was, what to do and why it
-can have happened. A file that `zombieproof check -o` wrote is run again step by step, interpreted; the trace of a
-live run is taken again event by event, and each decision and move must be the one that the rules make.
+Each finding names the records and the time, and tells you what to do and how it can have happened. A counterexample
+of `zombieproof check -o` is replayed step by step. The trace of a live run is replayed event by event, and each
+decision and transition must follow the rules.
 
---timeline tells what happened to one transactional id, partition, producer id, group or client in order, over all
-evidence;
---open tells what is open, since when and whose it is, and what holds the last stable offset of each partition back.
+--timeline shows the history of one transactional id, partition, producer id, group or client, from all files.
+--open shows open transactions, their age and owner, and what blocks the last stable offset of each partition.
 
---topic narrows what is read: logs of other topics are left out (never those of the coordinators). --since and --until
-narrow what is reported: whole logs are judged, because a log that is cut in time proves nothing.
+--topic limits what is read: logs of other topics are skipped, except those of the coordinators. --since and --until
+limit what is reported: logs are still checked as a whole, because part of a log proves nothing.
 
-What the evidence names and does not hold (a partition that a transaction lists, the __transaction_state of a
-producer, the rest of a cut log) is not judged: it is named, with what to fetch, and the exit code is 3 unless
---allow-gaps accepts it.
+Data that the files refer to but do not contain (a partition of a transaction, a producer's __transaction_state, the
+rest of a truncated log) is listed as not checked, with what to fetch. The exit code is then 3, unless you accept the
+gap with --allow-gaps.
 
-If topics were deleted, give a broker's whole data directory. Its metadata log says when topics were created, so
-transactions of an earlier topic are not held against the present one of the same name.
+If topics were deleted, give a broker's whole data directory. Its metadata log has the creation time of each topic, so
+transactions of a deleted topic are not attributed to a new topic of the same name.
 
 \b
 Examples:
@@ -56,7 +54,7 @@ Examples:
   kubectl logs kafka-0 | zombieproof replay - orders-0.txt
   zombieproof replay broker-1/ --allow-gaps e-0,__consumer_offsets
   zombieproof replay --rules kip98 --json segments/
-  zombieproof replay --values utf8 segments/   keys and values of lost records
+  zombieproof replay --values utf8 segments/   show values of lost records
   zombieproof replay --format markdown segments/ > finding.md
   zombieproof replay segments/ server.log --timeline orders-1
   zombieproof replay segments/ --timeline 'partition orders-1' --times both
@@ -66,15 +64,15 @@ Examples:
   zombieproof replay story.jsonl
   zombieproof replay story.jsonl --scenario examples/own_model.py
   zombieproof replay --live story.jsonl        the same steps on live brokers and producers
-  zombieproof replay run.jsonl                 the trace of a live run, taken again and judged
+  zombieproof replay run.jsonl                 replay and check the trace of a live run
   zombieproof replay run.jsonl --write-scenario seen.py
 
 \b
 Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
-  far as it could be judged, 130 interrupted (what was judged so far is said).
-  With --timeline and --open too they are those of the verdict. With --live:
-  0 the live system arrives where the story does, 1 it differs in a step,
-  3 it has no lever for a step.
+  far as the files show, 130 interrupted (partial results are printed).
+  --timeline and --open do not change the exit code. With --live: 0 the live
+  run ends like the counterexample, 1 a step differs, 3 a step cannot be
+  reproduced live.
 """
 
 
@@ -85,36 +83,39 @@ Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
     nargs=-1,
     type=PATH,
     required=True,
-    help="files, folders and archives; - is standard input",
+    help="files, folders and archives; - for stdin",
 )
-@click.option("--rules", metavar="PRESET", default="", help="rules to judge by: newest, 3.9, 4.3-tv0")
-@click.option("--timeline", metavar="ID|PARTITION|PRODUCER|GROUP|CLIENT", help="what happened to one of them, in order")
-@click.option("--open", "is_open", is_flag=True, help="what is open, and what it holds back")
 @click.option(
-    "--times", type=click.Choice(get_args(Times)), help="zone of the times of --timeline and --open; utc by default"
+    "--rules", metavar="PRESET", default="", help="check against the rules of a release: newest, 3.9, 4.3-tv0"
 )
-@click.option("--topic", metavar="NAME", multiple=True, help="read this topic only; repeatable, * and ? are wild")
-@click.option("--since", metavar="TIME", help="report what is there from then on; ISO 8601, else UTC")
-@click.option("--until", metavar="TIME", help="report what is there up to then")
+@click.option("--timeline", metavar="ID|PARTITION|PRODUCER|GROUP|CLIENT", help="show its history, in order")
+@click.option("--open", "is_open", is_flag=True, help="show open transactions, and the offsets that they block")
+@click.option("--times", type=click.Choice(get_args(Times)), help="time zone of --timeline and --open; default utc")
+@click.option("--topic", metavar="NAME", multiple=True, help="read only this topic; repeatable; * and ? are wildcards")
+@click.option("--since", metavar="TIME", help="report only events from this time on; ISO 8601, UTC without a zone")
+@click.option("--until", metavar="TIME", help="report only events up to this time")
 @click.option(
     "--values",
     type=OneOf(Values),
     default=Values.NONE.value,
     show_default=True,
-    help="show values of the records that findings are about; keys are shown",
+    help="how to show record values in findings; keys are always shown",
 )
 @click.option(
-    "--allow-gaps", metavar="NAME", multiple=True, help="gaps that need not be judged: e-0, e, e-*, __transaction_state"
+    "--allow-gaps",
+    metavar="NAME",
+    multiple=True,
+    help="accept these gaps in the files: e-0, e, e-*, __transaction_state",
 )
 @click.option(
     "--scenario",
     metavar="FILE.py[:NAME]",
     multiple=True,
-    help="where the scenario of a story is defined, if it is your own",
+    help="the file that defines the counterexample's scenario, if it is your own",
 )
-@click.option("--live", is_flag=True, help="take a story's steps on live brokers and producers")
-@click.option("--live-brokers", is_flag=True, help="the same, but what clients do is the checker's")
-@click.option("--write-scenario", metavar="FILE.py", type=PATH, help="a live run that broke a promise, as a scenario")
+@click.option("--live", is_flag=True, help="replay a counterexample on live brokers and producers")
+@click.option("--live-brokers", is_flag=True, help="the same with live brokers only; the model plays the clients")
+@click.option("--write-scenario", metavar="FILE.py", type=PATH, help="write the violation of a live run as a scenario")
 @reported(Format)
 def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     paths: tuple[Path, ...],
@@ -140,11 +141,13 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         known("preset of rules", rules, PRESETS, "zombieproof rules")
     asked = Asked(timeline, is_open, times, narrowing_of(topic, since, until), form, values, names_of(allow_gaps))
     if STANDARD_INPUT in map(str, paths) and sys.stdin is not None and sys.stdin.isatty():
-        click.echo("reading standard input: paste, then end it with Ctrl-D (on Windows Ctrl-Z and Enter)", err=True)
+        click.echo(
+            "reading standard input: paste your text, then press Ctrl-D (on Windows, Ctrl-Z and Enter)", err=True
+        )
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()
     if write_scenario is not None and not (len(paths) == 1 and is_live_trace(paths[0])):
-        raise WrongUsage(f"--write-scenario {write_scenario}: give the trace of one live run, and nothing else")
+        raise WrongUsage(f"--write-scenario {write_scenario}: give exactly one file, the trace of a live run")
     if traces and all(is_live_trace(path) for path in traces):
         given = {
             "--rules": rules,
@@ -163,17 +166,19 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             from zombieproof.cli.run_live import replay_live  # noqa: PLC0415  # the checker is loaded when it is needed
 
             return replay_live(screen, traces, scenario, form, live_producers=not live_brokers)
-        # A recording is judged without the checker, which is not loaded for it.
+        # Recordings do not need the checker, so it is loaded only here.
         from zombieproof.cli.run_again import replay_traces  # noqa: PLC0415
 
         return EXITS[replay_traces(screen, traces, scenario, form)]
     if live or live_brokers:
         option = "--live" if live else "--live-brokers"
-        raise WrongUsage(f"{option} takes the steps of a story, and {paths[0]} is none: write one with check -o")
+        raise WrongUsage(
+            f"{option} replays a counterexample, and {paths[0]} is not one: write one with zombieproof check -o"
+        )
     if scenario:
-        raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a story that `zombieproof check -o` wrote")
+        raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a counterexample of `zombieproof check -o`")
     chosen = preset(rules) if rules else None
-    # A timeline asks for batches, which a screen leaves where they are.
+    # A timeline needs batches, which the pre-filter does not read.
     screening = None if asked.timeline else screen_for(paths, asked.narrowing, chosen)
     return judge_and_tell(screen, asked, lambda watch: examined(paths, chosen, asked, screening, watch))
 
@@ -181,12 +186,10 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], given: Mapping[str, object]) -> None:
     others = [str(path) for path in paths if path not in traces]
     if others:
-        both = f"{traces[0]} is a trace of this program and {others[0]} is not"
-        raise WrongUsage(f"{both}: a trace is run again, a recording is judged; replay them one after the other")
+        both = f"{traces[0]} is a zombieproof trace and {others[0]} is a recording"
+        raise WrongUsage(f"{both}: replay them separately")
     for option, value in given.items():
         if value and option == "--rules":
-            raise WrongUsage(
-                f"--rules {value}: {traces[0]} is a trace of this program and says its own rules; leave it away"
-            )
+            raise WrongUsage(f"--rules {value}: {traces[0]} is a zombieproof trace and has its own rules; omit --rules")
         if value:
-            raise WrongUsage(f"{option} is for recordings, and {traces[0]} is a trace of this program: leave it away")
+            raise WrongUsage(f"{option} is for recordings, and {traces[0]} is a zombieproof trace: omit {option}")

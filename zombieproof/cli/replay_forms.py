@@ -1,4 +1,4 @@
-"""The forms in which `zombieproof replay` reports: text for people, Markdown for an issue tracker, two for programs."""
+"""Report formats of `zombieproof replay`: text, Markdown for an issue tracker, JSON and JUnit for programs."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ Format = Literal["text", "json", "junit", "markdown"]
 
 
 def write_report(screen: Screen, form: Format, report: Report, evidence: Evidence | None = None) -> None:
-    """Write a report in a form other than text; only JUnit looks at the evidence."""
+    """Write a report in a format other than text; only JUnit reads the evidence."""
     if form == "json":
         screen.data(json_of(report))
     elif form == "junit":

@@ -1,4 +1,4 @@
-"""What can be asked of recordings beside their verdict: a timeline, what is open; and of which part of them."""
+"""Options of `replay` that select a report (--timeline, --open) or limit it (--topic, --since, --until)."""
 
 import re
 import sys
@@ -40,20 +40,20 @@ MILLISECONDS = re.compile(r"\d{12,14}", re.ASCII)
 
 
 def narrowing_of(topics: Sequence[str], since: str | None, until: str | None) -> Narrowing:
-    """What the options ask for.
+    """Parse --topic, --since and --until.
 
     Raises:
-        WrongUsage: a time cannot be read, or the window is empty.
+        WrongUsage: a time is not valid, or the interval is empty.
     """
     first = None if since is None else _moment("--since", since)
     last = None if until is None else _moment("--until", until)
     if first is not None and last is not None and last < first:
-        raise WrongUsage(f"--until {until} lies before --since {since}: no time is between them")
+        raise WrongUsage(f"--until {until} is before --since {since}; give a later --until")
     return Narrowing(tuple(dict.fromkeys(topics)), first, last)
 
 
 def _moment(option: str, text: str) -> int:
-    """A time in milliseconds since 1970; without a zone it is UTC, as everything that is reported."""
+    """Parse a time to milliseconds since 1970; without a zone it is UTC, as in reports."""
     if MILLISECONDS.fullmatch(text.strip()):
         return int(text)
     try:
@@ -62,45 +62,47 @@ def _moment(option: str, text: str) -> int:
         return round(moment.timestamp() * 1000)
     except (ValueError, OverflowError) as error:
         raise WrongUsage(
-            f"{option} {text!r} is no time; give one such as 2026-11-21T13:19:48.339Z, '2026-11-21 14:19+01:00', "
-            "2026-11-21 (midnight) or milliseconds since 1970; without a zone it is UTC"
+            f"{option} {text!r} is not a valid time; give one such as 2026-11-21T13:19:48.339Z, "
+            "'2026-11-21 14:19+01:00', 2026-11-21 (midnight) or milliseconds since 1970; without a zone it is UTC"
         ) from error
 
 
 def names_of(given: Sequence[str]) -> tuple[str, ...]:
-    """Names of an option that is given several times, or once with commas."""
+    """Return the names of an option that is repeatable and accepts commas."""
     return tuple(name.strip() for each in given for name in each.split(",") if name.strip())
 
 
 def refuse_what_is_not_there(narrowing: Narrowing, evidence: Evidence) -> None:
-    """Each topic asked for must be one of the evidence, or one that a transaction lists, and the window touch its time.
+    """Check that each topic occurs in the files or in a transaction, and that the interval overlaps their time span.
 
     Raises:
-        WrongUsage: a topic is none of them, or nothing happened in the window.
+        WrongUsage: a topic does not occur, or the files have nothing in the interval.
     """
     first, last = span_of_evidence(evidence) if narrowing.has_window else (None, None)
     if not narrowing.touches((first, last)) and first is not None and last is not None:
-        raise WrongUsage(f"nothing is in that window: the evidence is from {utc(first)} to {utc(last)}")
+        raise WrongUsage(
+            f"nothing was recorded between --since and --until: the files cover {utc(first)} to {utc(last)}"
+        )
     there = {log.topic for log in evidence.logs} | evidence.left_out
     there |= {snapshot.topic for snapshot in evidence.snapshots} | evidence.reports.topics()
     there |= {topic for record in evidence.transaction_states if record.value for topic, _ in record.value.partitions}
     for pattern in narrowing.topics:
         if not any(fnmatchcase(topic, pattern) for topic in there):
-            raise WrongUsage(f"no topic of the evidence is called {pattern!r}{_near(pattern, sorted(there))}")
+            raise WrongUsage(f"the files have no topic {pattern!r}{_near(pattern, sorted(there))}")
 
 
 def _near(name: str, names: Sequence[str]) -> str:
-    """Names close to the one given, or all if there are few."""
+    """Return names close to the given one, or all if there are few."""
     there_are = f"; there are: {', '.join(names)}" if 0 < len(names) <= 8 else ""
     return closest(name, names) or there_are
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line asks of recordings.
+    """The requested report about recordings.
 
     Raises:
-        WrongUsage: two questions, or an option without its question.
+        WrongUsage: the options conflict, or one needs another that is missing.
     """
 
     timeline: str | None
@@ -114,21 +116,21 @@ class Asked:
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.timeline.strip():
             raise WrongUsage(
-                "--timeline names nothing; give a transactional id, a partition, a producer id, a group or a client"
+                "--timeline is empty; give a transactional id, a partition, a producer id, a group or a client"
             )
         if self.timeline and self.is_open:
-            raise WrongUsage("--timeline and --open are two questions; ask one after the other")
+            raise WrongUsage("--timeline and --open: choose one")
         if self.times and not (self.timeline or self.is_open):
-            raise WrongUsage(f"--times {self.times} is about --timeline and --open; give one of them")
+            raise WrongUsage(f"--times {self.times} needs --timeline or --open: add one of them")
         question = "--timeline" if self.timeline else "--open" if self.is_open else ""
         if question and self.form not in ("text", "json"):
-            raise WrongUsage(f"{question} is told as text or json, and --format {self.form} reports the verdict")
+            raise WrongUsage(f"{question} is reported as text or json only: omit {question} or --format {self.form}")
         if question and self.values is not Values.NONE:
-            raise WrongUsage(f"--values {self.values} is about findings; leave it or {question} away")
+            raise WrongUsage(f"--values {self.values} is for findings: omit it or {question}")
 
     @property
     def given(self) -> dict[str, object]:
-        """The options by name, with what they were given."""
+        """Return the options by name, with their values."""
         narrowing = self.narrowing
         return {
             "--timeline": self.timeline,
@@ -142,10 +144,10 @@ class Asked:
 
 
 def tell(screen: Screen, examined: Examined, asked: Asked) -> None:
-    """Print what was asked for; of evidence that answers nothing, why it does not.
+    """Print the requested report; if the files cannot answer, print why.
 
     Raises:
-        WrongUsage: nothing has the name of the timeline, or several things have.
+        WrongUsage: the name of the timeline is unknown or ambiguous.
     """
     gaps = {gap.gap for gap in examined.report.not_judged}
     has_no_answer = Gap.EVERYTHING in gaps and not says_what_is_open(examined.evidence)
@@ -175,7 +177,7 @@ def _tell_report(screen: Screen, report: Report, evidence: Evidence, form: Forma
 
 
 def tell_so_far(screen: Screen, so_far: SoFar, form: Format) -> None:
-    """Print what was judged before an interruption; where a document was asked for that it is not, to stderr."""
+    """Print partial results after an interruption; to stderr if the format cannot express them."""
     if form == "json":
         screen.data(json_of(so_far))
     else:
@@ -186,20 +188,18 @@ def _subject_called(name: str, examined: Examined) -> Subject:
     found = subjects_called(name, examined)
     if not found and (row := row_called(name, examined.evidence.reports)) is not None:
         raise WrongUsage(
-            f"{name!r} stands only in output of tools, such as {told_by(row.told)}: that shows one moment, and has no "
-            "timeline; --open lists what was open at that moment"
+            f"{name!r} occurs only in output of tools, such as {told_by(row.told)}, which shows a single moment and "
+            "has no timeline; --open lists what was open at that moment"
         )
     if not found:
         takes = "--timeline takes a transactional id, a group, a partition such as orders-0, a producer such as"
         near = _near(name, subject_names(examined))
         clients = client_names(examined.evidence)
         more = f" and {len(clients) - SHOWN_CLIENTS} more" if len(clients) > SHOWN_CLIENTS else ""
-        are = (
-            f"; its clients are {', '.join(clients[:SHOWN_CLIENTS])}{more}" if clients and "client " not in near else ""
-        )
+        are = f"; clients: {', '.join(clients[:SHOWN_CLIENTS])}{more}" if clients and "client " not in near else ""
         takes += " 'producer 7' or, with its epoch, 7:3, or a client"
-        raise WrongUsage(f"{takes}; the evidence has none called {name!r}{near}{are}")
+        raise WrongUsage(f"the files have nothing named {name!r}{near}{are}; {takes}")
     if len(found) > 1:
         clear = " or ".join(f"--timeline '{subject}'" for subject in found)
-        raise WrongUsage(f"--timeline {name!r} is the name of {len(found)} things; give {clear}")
+        raise WrongUsage(f"--timeline {name!r} is ambiguous; give {clear}")
     return found[0]

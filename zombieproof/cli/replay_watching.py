@@ -1,6 +1,6 @@
-"""What can be seen of a replay while it runs: a bar on a terminal, nothing in a pipe; on stderr, and gone afterwards.
+"""Progress of a replay on stderr: a bar on a terminal, nothing in a pipe.
 
-What is done so far is kept all the same: whoever interrupts a replay hears of it.
+Partial results are kept in either case and reported after an interruption.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Bar: TypeAlias = "Progress"
 
 
 class Following(Watch):
-    """Keeps what is done so far and shows it on a bar, if there is one."""
+    """Keeps partial results, and shows progress on a bar if there is one."""
 
     def __init__(self, bar: Bar | None = None) -> None:
         self.so_far = SoFar()
@@ -37,7 +37,7 @@ class Following(Watch):
         self._began = time.monotonic()
 
     def begins(self, stage: Stage, total: int, names: Sequence[str]) -> None:
-        """A stage begins."""
+        """Start a stage."""
         self.so_far.stage, self.so_far.total, self.so_far.done = stage, total, 0
         if stage is Stage.READING:
             self.so_far.files = list(names)
@@ -48,13 +48,13 @@ class Following(Watch):
             self._bar.reset(self._task, total=total, description=stage.value, rate="")
 
     def works_on(self, name: str) -> None:
-        """The name is shown as long as it fits, its end at least."""
+        """Show the current file; cut its name at the front if it does not fit."""
         if self._bar is not None and self._task is not None:
             room = max(LEAST_NAME, self._bar.console.width - BESIDE_NAME)
             self._bar.update(self._task, description=shortened(f"{self.so_far.stage.value} {name}", room))
 
     def advances(self, count: int) -> None:
-        """Some bytes or events are done."""
+        """Count bytes or events as done."""
         self.so_far.done += count
         if self._bar is not None and self._task is not None:
             seconds = max(time.monotonic() - self._began, 1e-3)
@@ -62,17 +62,17 @@ class Following(Watch):
             self._bar.update(self._task, completed=self.so_far.done, rate=rate)
 
     def has_read(self, file: str) -> None:
-        """A file was read to its end."""
+        """Note that a file was read completely."""
         self.so_far.read.append(file)
 
     def has_judged(self, name: str, faults: Sequence[Fault]) -> None:
-        """A partition or a transactional id was judged on its own."""
+        """Note that a partition or transactional id was checked by itself."""
         self.so_far.judged.append(name)
         self.so_far.findings += (fault.finding() for fault in faults)
 
 
 def shortened(text: str, room: int) -> str:
-    """A text that fits, cut in the middle: its first word says what is done, its end which file it is."""
+    """Shorten a text in the middle: keep the first word (the stage) and the end (the file)."""
     if len(text) <= room:
         return text
     word, _, name = text.partition(" ")
@@ -82,11 +82,11 @@ def shortened(text: str, room: int) -> str:
 
 @contextmanager
 def following() -> Iterator[Following]:
-    """Follow a replay in this block."""
+    """Show the progress of a replay within this block."""
     if not sys.stderr.isatty():
         yield Following()
         return
-    from rich.console import Console  # noqa: PLC0415  # a bar is loaded only for who sees it
+    from rich.console import Console  # noqa: PLC0415  # only for a terminal
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     console = Console(stderr=True, highlight=False)

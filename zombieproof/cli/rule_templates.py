@@ -1,7 +1,7 @@
-"""What `zombieproof rules new` writes: for each decision a hook that works, to be replaced by what the rule is about.
+"""Templates of `zombieproof rules new`: a working hook for each decision, to be replaced by the user's own condition.
 
-A new rule begins as a copy of a row that exists. Its scenario switches that row off and the copy on, so that it
-holds because of the new rule alone, and its mutant breaks a promise for the reason for which the row is there.
+A new rule starts as a copy of an existing row. Its scenario disables that row and enables the copy, so it holds only
+because of the new rule, and its mutant violates the property that the row protects.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Of one decision; texts are formatted with `name` (the rule), `NAME`, `row` and `copied`.
+    """The template for one decision; texts are formatted with `name` (the rule), `NAME`, `row` and `copied`.
 
     Attributes:
         file: below zombieproof/model/decisions.
-        function: where the hook stands, before the first `if` that answers with `row`.
-        copied: the switch whose row it is.
-        condition, answer: of the hook; `parameters`, `arguments`, `refuses`: of the function that it asks.
-        question: for tests/model/test_switches.py, with what comes out with the rule and without.
-        cases: for tests/model/test_<name>.py: imports, arguments of the function, and what it says.
-        programs, options, always, breaks, steps, distinct: of the scenario; `about` is its story, and `turned` how many
-            distinct states it has without the rule.
-        unkept: the promise at rest that the copied row keeps and its copy does not, because the copy sees less.
+        function: contains the hook, before the first `if` that returns `row`.
+        copied: the switch of that row.
+        condition, answer: of the hook; `parameters`, `arguments`, `refuses`: of the function that it calls.
+        question: for tests/model/test_switches.py, with the results with and without the rule.
+        cases: for tests/model/test_<name>.py: imports, arguments of the function, and expected results.
+        programs, options, always, breaks, steps, distinct: of the scenario; `about` is its summary, and `turned` the
+            number of distinct states without the rule.
+        unkept: the quiescence property that the copied row ensures and its copy does not, because the copy sees less.
     """
 
     file: str
@@ -110,8 +110,8 @@ def test_an_older_epoch_ends_nothing_that_is_open(
         steps=12,
         distinct=3_408,
         turned=3_412,
-        about="Producer A is in a transaction when producer B takes the same transactional id and begins another one. "
-        "The late end of A must not decide the transaction of B.",
+        about="Producer B initialises the transactional id of producer A and starts another transaction. "
+        "The delayed end of A must not decide the transaction of B.",
         unkept="a_decided_transaction_is_complete",
     ),
     "produce": Template(
@@ -154,8 +154,8 @@ def test_an_older_epoch_writes_nothing(producer_epoch: int, refused: bool) -> No
         steps=8,
         distinct=524,
         turned=758,
-        about="Producer A has sent a record when producer B takes the same transactional id. "
-        "The late record of A must not be written behind what B has done.",
+        about="Producer A has sent a record when producer B initialises the same transactional id. "
+        "The delayed record of A must not be written after the records of B.",
         unkept="what_is_open_can_time_out",
     ),
     "write_txn_markers": Template(
@@ -198,20 +198,20 @@ def test_an_older_coordinator_writes_no_marker(coordinator_epoch: int, refused: 
         steps=15,
         distinct=48_642,
         turned=88_213,
-        about="A coordinator is deposed and does not know it. "
-        "Its marker arrives behind one of its successor, and must not be written.",
+        about="A coordinator is replaced and does not know it. "
+        "Its marker arrives after one of its successor, and must not be written.",
     ),
 }
-"""Decision -> what is written for it; a test writes each into a clone and explores it, so that the numbers are so."""
+"""Template for each decision; a test writes each into a clone and explores it, so the numbers are correct."""
 
 
 def switch_text(name: str, template: Template) -> str:
     """The field of `Rules`."""
     return f"""\
     {name}: int = switch(
-        "say here what holds while it is on; it begins as a copy of {template.copied}",
+        "TODO: what holds while the rule is enabled; it starts as a copy of {template.copied}",
         since="",
-        source="say here what brings it: a KIP, an issue",
+        source="TODO: the KIP or issue that introduces it",
         row="{template.row}",
         newest=0,
     )
@@ -219,20 +219,20 @@ def switch_text(name: str, template: Template) -> str:
 
 
 def hook_text(name: str, template: Template, indent: str) -> str:
-    """The row."""
+    """Return the hook."""
     condition = template.condition.format(name=name)
     asked = f"{name}_refuses({template.arguments})"
     return f"{indent}if {condition} {asked}:\n{indent}    return {template.answer}\n"
 
 
 def refuses_text(name: str, template: Template) -> str:
-    """The function that the row asks."""
+    """Return the function that the hook calls."""
     return f'''
 
 def {name}_refuses({template.parameters}) -> bool:
-    """Whether the rule `{name}` refuses.
+    """Return whether the rule `{name}` refuses.
 
-    It begins as what row {template.row} refuses: say here what yours does.
+    It starts as a copy of row {template.row}: describe your own condition here.
     """
     return {template.refuses}
 '''
@@ -250,11 +250,13 @@ def count_text(name: str, template: Template) -> str:
 
 def test_text(name: str, template: Template) -> str:
     """tests/model/test_<name>.py."""
-    return f'"""What the rule `{name}` refuses, and what it leaves alone."""\n\n{template.cases.format(name=name)}'
+    return (
+        f'"""Cases that the rule `{name}` refuses, and cases that it accepts."""\n\n{template.cases.format(name=name)}'
+    )
 
 
 _UNKEPT: Final = """\
-    # The copy sees less than the row: let it keep this promise too when the rule is yours.
+    # The copy sees less than the row: add this property back when the rule is your own.
     at_rest=tuple(promise for promise in AT_REST if promise != "{unkept}"),
 """
 
@@ -266,7 +268,7 @@ def scenario_text(name: str, template: Template) -> str:
     first, _, second = template.about.partition(". ")
     names = f"{'AT_REST, ' if template.unkept else ''}transaction_scenario"
     at_rest = _UNKEPT.format(unkept=template.unkept) if template.unkept else ""
-    return f'''"""What the rule `{name}` is for."""
+    return f'''"""Scenario of the rule `{name}`."""
 
 from zombieproof.checker.scenario import Mutant
 from zombieproof.checker.transactions.scenario import {names}
@@ -282,7 +284,7 @@ from zombieproof.checker.transactions.vocabulary import Op
 {always}    ),
     sometimes=(
 {sometimes}    ),
-{at_rest}    # The row that the new rule is a copy of is off: the scenario holds because of the new rule alone.
+{at_rest}    # The copied row is disabled, so the scenario holds only because of the new rule.
     changes={{"{template.copied}": 0, "{name}": 1}},
 {template.options}    mutants=(
         Mutant(

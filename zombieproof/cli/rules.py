@@ -1,4 +1,4 @@
-"""zombieproof rules: every switch, the rules of a release, and how two of them differ."""
+"""zombieproof rules: list every rule, the rules of a release, and the differences between two."""
 
 import json
 from collections.abc import Sequence
@@ -23,31 +23,31 @@ from zombieproof.report.rules_page import (
 )
 from zombieproof.report.screen import Column, Screen, plural
 
-HELP = """Tell the rules of a release, or how two releases differ; without a name, all presets and switches.
+HELP = """Show the protocol rules of a release, or the differences between two releases.
 
-PRESET is a line (3.9, 0.11.0), a patch release (3.9.1), a cluster at a lower transaction version (4.3-tv1, 4.3-tv0),
-newest, kip98 (0.11.0), or kip939.
+Without a name, list all presets and rules. PRESET is a release line (3.9, 0.11.0), a patch release (3.9.1), a cluster
+at a lower transaction version (4.3-tv1, 4.3-tv0), newest, kip98 (0.11.0) or kip939.
 
 \b
 Examples:
-  zombieproof rules                     all presets and all switches
+  zombieproof rules                     all presets and all rules
   zombieproof rules 3.9.1
   zombieproof rules --diff 3.9 4.2
   zombieproof rules --diff 4.3-tv0 4.3 --json
-  zombieproof rules --markdown          docs/rules.md
-  zombieproof rules new NAME            write a rule of your own into a clone (rules new --help)
+  zombieproof rules --markdown          the page docs/rules.md
+  zombieproof rules new NAME            add your own rule to a clone (see rules new --help)
 """
 
 Rows = Sequence[tuple[str, ...]]
 
 
 class _Rules(click.Command):
-    """`rules`, where the word `new` in place of a preset is a command of its own."""
+    """The command `rules`; the word `new` in place of a preset is a subcommand."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the arguments, of `rules` or of `rules new`."""
+        """Parse the arguments of `rules` or of `rules new`."""
         if args[:1] != ["new"]:
             return super().make_context(info_name, args, parent, **extra)
         from zombieproof.cli.rules_new import new_command  # noqa: PLC0415  # few need it
@@ -56,16 +56,20 @@ class _Rules(click.Command):
 
 
 @click.command("rules", cls=_Rules, help=HELP)
-@click.argument("name", metavar="[PRESET]", default="", required=False, help="whose rules; all are listed by default")
-@click.option("--diff", metavar="PRESET PRESET", type=(str, str), help="only what differs between two")
+@click.argument("name", metavar="[PRESET]", default="", required=False, help="the release to show; default: list all")
+@click.option(
+    "--diff", metavar="PRESET PRESET", type=(str, str), help="show only the rules that differ between two presets"
+)
 @click.option("--markdown", is_flag=True, help="write Markdown")
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object")
 def rules_command(name: str, diff: tuple[str, str] | None, markdown: bool, as_json: bool) -> int:
     """Run the command."""
     if name and diff:
-        raise WrongUsage(f"{name} and --diff: give the rules to compare behind --diff, or one preset without it")
+        raise WrongUsage(
+            f"{name} and --diff: give both presets after --diff, such as --diff 3.9 4.2, or one preset without it"
+        )
     if markdown and as_json:
-        raise WrongUsage("--markdown and --json: choose one form")
+        raise WrongUsage("--markdown and --json: choose one format")
     screen = Screen()
     if diff:
         _tell_difference(screen, diff, markdown=markdown, as_json=as_json)
@@ -81,10 +85,10 @@ def rules_command(name: str, diff: tuple[str, str] | None, markdown: bool, as_js
 
 
 def rules_named(name: str) -> Rules:
-    """The rules of a preset or of a patch release.
+    """Return the rules of a preset or of a patch release.
 
     Raises:
-        WrongUsage: there is neither.
+        WrongUsage: the name is neither.
     """
     if name not in PRESETS and name[:1].isdigit() and "-" not in name:
         try:
@@ -98,18 +102,18 @@ def _tell_all(screen: Screen) -> None:
     screen.say("Presets", "bold")
     screen.table((Column("preset"), Column("")), [(name, says) for name, (says, _) in PRESETS.items()], indent=2)
     screen.say()
-    screen.say("Switches", "bold")
+    screen.say("Rules", "bold")
     columns = (
         Column("rule"),
         Column("releases"),
         Column("source"),
         Column("reference"),
-        Column("holds while it is on"),
+        Column("meaning"),
     )
     rows = [(f.name, in_releases(f), f.source, f.row, f.meaning) for f in switches()]
     screen.table(columns, rows, indent=2)
     screen.say()
-    screen.say("zombieproof rules PRESET tells one of them, zombieproof rules --diff PRESET PRESET compares two")
+    screen.say("zombieproof rules PRESET shows one preset; zombieproof rules --diff PRESET PRESET compares two")
 
 
 def _tell_preset(screen: Screen, name: str, *, markdown: bool, as_json: bool) -> None:
@@ -134,7 +138,9 @@ def _tell_difference(screen: Screen, pair: tuple[str, str], *, markdown: bool, a
         _show(screen, ("rule", left, right, "releases", "source", "meaning"), rows, markdown=markdown)
     if not markdown:
         screen.say(
-            f"{left} and {right} differ in {plural(len(rows), 'rule')}" if rows else f"{left} and {right}: equal"
+            f"{left} and {right} differ in {plural(len(rows), 'rule')}"
+            if rows
+            else f"{left} and {right} have the same rules"
         )
 
 

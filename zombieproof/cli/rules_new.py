@@ -1,4 +1,4 @@
-"""zombieproof rules new: a rule to start from, with its hook, scenario, mutant and tests, written into a clone."""
+"""zombieproof rules new: write a rule template with hook, scenario, mutant and tests into a clone."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Column, Screen
 
-HELP = """Write a new rule into this clone as a starting point: switch, hook, scenario with a mutant, tests.
+HELP = """Add a new rule to this clone, as a starting point: switch, hook, scenario with a mutant, tests.
 
-The switch is off in every preset, so nothing else changes. The hook begins as a copy of a row that exists, and the
-scenario takes that row away: it holds because of the new rule, and its mutant breaks a promise. Say then what your
-rule is about, in the function NAME_refuses. All files are written, or none.
+The switch is off in every preset, so nothing else changes. The hook starts as a copy of an existing rule. The scenario
+disables the original, so it holds because of your rule, and its mutant violates a property. Then write your own
+condition in the function NAME_refuses. Either all files are written or none.
 
 \b
 Examples:
@@ -48,7 +48,7 @@ _REGENERATE: Final = (
 
 
 class Written(NamedTuple):
-    """A file that is written: what for, and its whole text."""
+    """A file to write: path, purpose and text."""
 
     path: Path
     what: str
@@ -56,13 +56,13 @@ class Written(NamedTuple):
 
 
 @click.command("new", help=HELP)
-@click.argument("name", metavar="NAME", help="of the switch, such as late_end_is_refused")
+@click.argument("name", metavar="NAME", help="name of the rule, such as late_end_is_refused")
 @click.option(
     "--decision",
     metavar="DECISION",
     default="end_txn",
     show_default=True,
-    help=f"where it is asked: {', '.join(DECISIONS)}",
+    help=f"which decision checks the rule: {', '.join(DECISIONS)}",
 )
 def new_command(name: str, decision: str) -> int:
     """Run the command."""
@@ -71,11 +71,9 @@ def new_command(name: str, decision: str) -> int:
     files = plan(root, name, template)
     write(root, name, files)
     screen = Screen()
-    screen.say(f"The rule {name} is in {_shown(root)}:", "bold")
+    screen.say(f"Added the rule {name} to {_shown(root)}:", "bold")
     rows = [(str(file.path), file.what) for file in files]
-    screen.table(
-        (Column("file"), Column("")), [*rows, *((str(page), "generated again") for page in _GENERATED)], indent=2
-    )
+    screen.table((Column("file"), Column("")), [*rows, *((str(page), "regenerated") for page in _GENERATED)], indent=2)
     screen.say()
     screen.say("Try next", "bold")
     for command, what in _next(name, template):
@@ -85,28 +83,28 @@ def new_command(name: str, decision: str) -> int:
 
 def _next(name: str, template: Template) -> list[tuple[str, str]]:
     return [
-        (f"zombieproof check {name}", "holds, because of the new rule"),
-        (f"zombieproof check {name} --without {name} --compare", "what the rule changes, as a story"),
-        (f"zombieproof check --with {name}", "does it disturb any other scenario?"),
-        (f'make lint test ARGS="-k {name}"', "what it begins with is green"),
-        (f"edit {name}_refuses in zombieproof/model/decisions/{template.file}", "say what your rule is about"),
-        (f"edit {name} in zombieproof/model/rules.py", "meaning, source, and since, once a release has it"),
-        ("zombieproof verify --write-results", "the pages with all results"),
+        (f"zombieproof check {name}", "holds because of the new rule"),
+        (f"zombieproof check {name} --without {name} --compare", "shows what the rule changes, with a counterexample"),
+        (f"zombieproof check --with {name}", "shows whether it changes any other scenario"),
+        (f'make lint test ARGS="-k {name}"', "passes with the template"),
+        (f"edit {name}_refuses in zombieproof/model/decisions/{template.file}", "write your own condition"),
+        (f"edit {name} in zombieproof/model/rules.py", "meaning and source; also since, once a release has it"),
+        ("zombieproof verify --write-results", "regenerates the result pages"),
     ]
 
 
 def clone_here(folder: Path) -> Path:
-    """The clone that a folder lies in.
+    """Find the clone that contains a folder.
 
     Raises:
-        WrongUsage: it lies in none.
+        WrongUsage: the folder is not in a clone.
     """
     wanted = (_RULES, _SCENARIOS, _SWITCHES, _COUNTS)
     for root in (folder, *folder.parents):
         if all((root / path).is_file() for path in wanted):
             return root
     raise WrongUsage(
-        f"{folder} is in no clone of the project (there is no {_RULES} above it); go into one, and run it there"
+        f"{folder} is not in a clone of zombieproof (no {_RULES} in it or above it); run this command in a clone"
     )
 
 
@@ -114,10 +112,10 @@ def clone_here(folder: Path) -> Path:
 
 
 def plan(root: Path, name: str, template: Template) -> list[Written]:
-    """All files as they are to be.
+    """Return the new text of all files.
 
     Raises:
-        WrongUsage: the name cannot be or exists, or the clone is not as the templates expect it.
+        WrongUsage: the name is not valid or taken, or the clone has another version.
     """
     _check_name(root, name)
     decision = Path("zombieproof/model/decisions") / template.file
@@ -127,23 +125,23 @@ def plan(root: Path, name: str, template: Template) -> list[Written]:
         Written(_RULES, "the switch, off in every preset", _with_switch(root, name, template)),
         Written(
             decision,
-            f"the row beside {template.row}, and {name}_refuses",
+            f"the check before row {template.row}, and {name}_refuses",
             _with_hook(root, decision, name, template),
         ),
         Written(scenario, "the scenario and its mutant", templates.scenario_text(name, template)),
-        Written(_SCENARIOS, "the scenario is registered", _registered(root, name)),
-        Written(test, "the condition, row by row", templates.test_text(name, template)),
-        Written(_SWITCHES, "the answer with the rule and without", _in_table(root, _SWITCHES, "SWITCHES", question)),
+        Written(_SCENARIOS, "registers the scenario", _registered(root, name)),
+        Written(test, "tests of the condition", templates.test_text(name, template)),
         Written(
-            _COUNTS, "how many states the scenario has without the rule", _in_table(root, _COUNTS, "COUNTED", count)
+            _SWITCHES, "tests of the answer with and without the rule", _in_table(root, _SWITCHES, "SWITCHES", question)
         ),
+        Written(_COUNTS, "expected number of states without the rule", _in_table(root, _COUNTS, "COUNTED", count)),
     ]
 
 
 def _check_name(root: Path, name: str) -> None:
     if not name.isidentifier() or not name.isascii() or name != name.lower() or keyword.iskeyword(name):
         raise WrongUsage(
-            f"{name!r} is no name of a rule; give lower-case words joined by underscores: late_end_is_refused"
+            f"{name!r} is not a valid rule name; give lower-case words joined by underscores: late_end_is_refused"
         )
     if name.startswith("_") or name.endswith("_") or len(name) > LONGEST:
         raise WrongUsage(f"{name!r}: give at most {LONGEST} characters, and no underscore at either end")
@@ -152,12 +150,12 @@ def _check_name(root: Path, name: str) -> None:
         node.target.id for node in rules.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
     if name in there:
-        raise WrongUsage(f"there is a rule named {name!r} already; choose another name (zombieproof rules lists all)")
+        raise WrongUsage(f"a rule named {name!r} already exists; choose another name (zombieproof rules lists all)")
     for path in (_FAMILIES / f"{name}.py", Path("tests/model") / f"test_{name}.py"):
         if (root / path).exists():
-            raise WrongUsage(f"{path} exists already; choose another name")
+            raise WrongUsage(f"{path} already exists; choose another name")
     if f'"{name}"' in (root / _SWITCHES).read_text(encoding="utf-8"):
-        raise WrongUsage(f"{_SWITCHES} speaks of {name!r} already; choose another name")
+        raise WrongUsage(f"{_SWITCHES} already mentions {name!r}; choose another name")
 
 
 def _with_switch(root: Path, name: str, template: Template) -> str:
@@ -173,7 +171,7 @@ def _with_hook(root: Path, path: Path, name: str, template: Template) -> str:
     places = [node for node in nodes if isinstance(node, ast.If) and _answers(node, template.row)]
     if not places:
         raise WrongUsage(
-            f"{path} has no row {template.row} in {template.function}: the clone is not of this program's version"
+            f"{path} has no row {template.row} in {template.function}: the clone has another version than this program"
         )
     place = places[0]
     text = _inserted(root / path, place.lineno - 1, templates.hook_text(name, template, " " * place.col_offset))
@@ -181,26 +179,28 @@ def _with_hook(root: Path, path: Path, name: str, template: Template) -> str:
 
 
 def _answers(node: ast.If, row: str) -> bool:
-    """Whether an `if` returns with that row."""
+    """Return whether an `if` returns with that row."""
     answers = [ast.unparse(line) for line in node.body if isinstance(line, ast.Return)]
     return any(f"Row.{row})" in answer for answer in answers)
 
 
 def _registered(root: Path, name: str) -> str:
-    """The registry with a scenario at the end of its model."""
+    """Return the registry with the scenario added at the end of its model."""
     models = _table(root, _SCENARIOS, "MODELS")
     for model, its in zip(models.keys, models.values, strict=True) if models else ():
         if model is not None and ast.unparse(model) == repr("transactions") and isinstance(its, ast.Dict):
             entry = f'        "{name}": "transactions.scenarios.{name}",\n'
             return _inserted(root / _SCENARIOS, _last_line(its), entry)
-    raise WrongUsage(f"{_SCENARIOS} is not as this program knows it: the clone is not of its version")
+    raise WrongUsage(
+        f"{_SCENARIOS} has another structure than expected: the clone has another version than this program"
+    )
 
 
 def _in_table(root: Path, path: Path, name: str, text: str) -> str:
-    """The file with an entry at the end of a table."""
+    """Return the file with an entry added at the end of a table."""
     table = _table(root, path, name)
     if table is None:
-        raise WrongUsage(f"{path} has no {name}: the clone is not of this program's version")
+        raise WrongUsage(f"{path} has no {name}: the clone has another version than this program")
     return _inserted(root / path, _last_line(table), text)
 
 
@@ -212,13 +212,13 @@ def _table(root: Path, path: Path, name: str) -> ast.Dict | None:
 
 
 def _last_line(table: ast.Dict) -> int:
-    """The line before the bracket that ends a table."""
+    """Return the line before the closing bracket of a table."""
     assert table.end_lineno is not None
     return table.end_lineno - 1
 
 
 def _inserted(path: Path, line: int, text: str) -> str:
-    """The file with a text behind a line."""
+    """Return the file with text inserted after a line."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     return "".join([*lines[:line], text, *lines[line:]])
 
@@ -227,29 +227,29 @@ def _tree(root: Path, path: Path) -> ast.Module:
     try:
         return ast.parse((root / path).read_bytes())
     except (OSError, SyntaxError) as error:
-        raise WrongUsage(f"{path}: {error}; put the clone in order first") from error
+        raise WrongUsage(f"{path}: {error}; repair the clone first") from error
 
 
 def _class(tree: ast.Module, name: str, path: Path) -> ast.ClassDef:
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             return node
-    raise WrongUsage(f"{path} has no class {name}: the clone is not of this program's version")
+    raise WrongUsage(f"{path} has no class {name}: the clone has another version than this program")
 
 
 # ---------------------------------------------------------------- write
 
 
 def write(root: Path, name: str, files: list[Written]) -> None:
-    """Write all files and generate what follows from them, or leave everything as it was.
+    """Write all files and regenerate the pages made from them, or change nothing.
 
     Raises:
-        WrongUsage: a file cannot be written, or the clone does not import with what was written.
+        WrongUsage: a file cannot be written, or the clone fails to import with the new files.
     """
     before = dict(_contents(root, [*(file.path for file in files), *_GENERATED]))
     refused = [path for path in before if not _is_writable(root / path)]
     if refused:
-        raise WrongUsage(f"{root / refused[0]} cannot be written; nothing was")
+        raise WrongUsage(f"{root / refused[0]} is not writable; nothing was written")
     try:
         for file in files:
             (root / file.path).write_text(file.text, encoding="utf-8", newline="\n")
@@ -280,7 +280,7 @@ def _restore(root: Path, before: Mapping[Path, bytes | None]) -> None:
 
 
 def _regenerate(root: Path, name: str) -> None:
-    """Import the clone as it is now, and write the pages that list the rules."""
+    """Import the changed clone and regenerate the pages that list the rules."""
     done = subprocess.run(
         [sys.executable, "-c", _REGENERATE, name],
         cwd=root,
@@ -292,7 +292,7 @@ def _regenerate(root: Path, name: str) -> None:
     if done.returncode != 0:
         places = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith('File "')]
         said = " ".join([*places[-1:], *done.stderr.strip().splitlines()[-1:]])
-        raise WrongUsage(f"the clone in {root} does not run with what was written: {said}; nothing was written")
+        raise WrongUsage(f"the clone in {root} fails to import with the new files: {said}; nothing was written")
 
 
 def _shown(root: Path) -> str:

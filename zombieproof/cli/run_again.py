@@ -1,4 +1,4 @@
-"""`zombieproof replay` of counterexamples: files that `zombieproof check -o` wrote are run again, step by step."""
+"""`zombieproof replay` of counterexamples: replay files of `zombieproof check -o` step by step."""
 
 import contextlib
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from zombieproof.traces.verdict.report import DamagedPlace, Judgement
 
 
 def replay_traces(screen: Screen, paths: Sequence[Path], files: Sequence[str], form: Format) -> Judgement:
-    """Run each trace again and report it; `files` are those of `--scenario`.
+    """Replay each trace and report it; `files` are those of `--scenario`.
 
     Raises:
-        WrongUsage: the scenario of a trace is defined in a file that is not among `files`, or one has a mistake.
+        WrongUsage: the scenario of a trace is in a file missing from `files`, or a file has a mistake.
     """
     own = scenarios_named(files, {})
     replayed: list[Replayed] = []
@@ -53,17 +53,17 @@ def _run_again(path: Path, own: Sequence[Scenario]) -> Again:
 
 
 def scenario_is_known(trace: Trace, path: Path, own: Sequence[Scenario]) -> Scenario | None:
-    """The scenario of a trace, if it is one of this program, or of `own`.
+    """Return the scenario of a trace, if it is registered or among `own`.
 
     Raises:
-        WrongUsage: it is of another file, which was not given.
+        WrongUsage: it is defined in a file that was not given.
     """
     scenario = scenario_of(trace.header, own)
     if scenario is None and trace.header.file is not None:
-        # The file is code, and a story may come from anybody: it runs only where it is asked for.
-        given = f"; it is not in {', '.join(each.origin for each in own)}" if own else ""
+        # The file is code, and the trace may come from someone else: run it only if the user names it.
+        given = f", and not in {', '.join(each.origin for each in own)}" if own else ""
         raise WrongUsage(
-            f"{path}: its scenario {trace.header.scenario!r} is not one of this program, but of {trace.header.file}"
-            f"{given}; say where that is: zombieproof replay {path} --scenario {trace.header.file}"
+            f"{path}: its scenario {trace.header.scenario!r} is not registered; it was defined in {trace.header.file}"
+            f"{given}. Give that file: zombieproof replay {path} --scenario {trace.header.file}"
         )
     return scenario

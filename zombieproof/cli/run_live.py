@@ -1,4 +1,4 @@
-"""`zombieproof replay --live`: the steps of a counterexample, taken on live brokers and producers."""
+"""`zombieproof replay --live`: replay a counterexample on live brokers and producers."""
 
 import json
 from collections.abc import Sequence
@@ -24,13 +24,13 @@ WORST = (Exit.VIOLATED, Exit.INCONCLUSIVE, Exit.HOLDS)
 def replay_live(
     screen: Screen, paths: Sequence[Path], files: Sequence[str], form: Format, *, live_producers: bool
 ) -> Exit:
-    """Take the steps of each story live and tell them; `files` are those of `--scenario`.
+    """Replay each counterexample live and report it; `files` are those of `--scenario`.
 
     Raises:
-        WrongUsage: the scenario of a story is defined in a file that is not among `files`; or the form is another.
+        WrongUsage: a scenario is in a file missing from `files`, or the format is not supported.
     """
     if form not in ("text", "json"):
-        raise WrongUsage(f"--format {form}: what happens live is told as text or json")
+        raise WrongUsage(f"--format {form}: a live replay is reported as text or json only")
     own = scenarios_named(files, {})
     found, exits = [], []
     for path in paths:

@@ -1,4 +1,4 @@
-"""What commands that choose scenarios have in common: which scenarios, and under which rules."""
+"""Arguments and options of commands that choose scenarios and rules."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from zombieproof.model.rules import switches
 
 
 def names_of_scenarios(incomplete: str) -> list[str]:
-    """The registered scenarios whose names begin so."""
+    """Return the registered scenarios with this prefix."""
     return [name for name in SCENARIOS if name.startswith(incomplete)]
 
 
 def names_of_models(incomplete: str) -> list[str]:
-    """The registered models whose names begin so."""
+    """Return the registered models with this prefix."""
     return [model for model in MODELS if model.startswith(incomplete)]
 
 
 def names_of_rules(incomplete: str) -> list[str]:
-    """The rules that can be switched, Kafka's and those of other models, whose names begin so."""
+    """Return the rules with this prefix, of Kafka and of other models."""
     readings = dict.fromkeys(name for scenario in SCENARIOS.values() for name in scenario.readings)
     return [name for name in (*(rule.name for rule in switches()), *readings) if name.startswith(incomplete)]
 
@@ -32,7 +32,7 @@ scenarios_to_explore = click.argument(
     metavar="[SCENARIO|FILE.py[:NAME]]...",
     nargs=-1,
     shell_complete=completed(names_of_scenarios),
-    help="which; all by default",
+    help="scenarios to explore; default: all",
 )
 
 of_model = click.option(
@@ -40,7 +40,7 @@ of_model = click.option(
     metavar="NAME",
     default="",
     shell_complete=completed(names_of_models),
-    help="only scenarios of this model",
+    help="only the scenarios of this model",
 )
 
 
@@ -48,8 +48,10 @@ _switches = partial(click.option, metavar="RULE", multiple=True, shell_complete=
 
 
 def under_rules(command: Command) -> Command:
-    """The rules of a release, by --rules, and those that --with and --without switch."""
-    preset = click.option("--rules", metavar="PRESET", default="", help="rules of a release: newest, 3.9, 4.3-tv0")
-    on = _switches("--with", "on", help="switch a rule on, or set a number: transaction_version=0; repeatable")
-    off = _switches("--without", "off", help="switch a rule off; repeatable")
+    """Add --rules, --with and --without."""
+    preset = click.option(
+        "--rules", metavar="PRESET", default="", help="use the rules of a release: newest, 3.9, 4.3-tv0"
+    )
+    on = _switches("--with", "on", help="enable a rule, or set a number: transaction_version=0; repeatable")
+    off = _switches("--without", "off", help="disable a rule; repeatable")
     return preset(on(off(command)))

@@ -1,4 +1,4 @@
-"""zombieproof scenarios: what can be checked."""
+"""zombieproof scenarios: list and describe scenarios."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from zombieproof.report.exits import Exit
 from zombieproof.report.scenario_text import scenario_data, show_scenario
 from zombieproof.report.screen import Column, Screen
 
-HELP = """List the scenarios, or tell one: its story, bounds, faults, promises and mutants.
+HELP = """List the scenarios, or describe one: summary, faults, bounds, properties, known violations and mutants.
 
 \b
 Examples:
@@ -29,12 +29,12 @@ _COLUMNS = (
     Column("rules"),
     Column("distinct", "right"),
     Column("mutants", "right"),
-    Column("story"),
+    Column("summary"),
 )
 
 
 @click.command("scenarios", help=HELP)
-@click.argument("names", metavar="[NAME|FILE.py[:NAME]]...", nargs=-1, help="which to tell; all are listed by default")
+@click.argument("names", metavar="[NAME|FILE.py[:NAME]]...", nargs=-1, help="scenarios to describe; default: list all")
 @of_model
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object")
 def scenarios_command(names: tuple[str, ...], model: str, as_json: bool) -> int:
@@ -44,10 +44,10 @@ def scenarios_command(names: tuple[str, ...], model: str, as_json: bool) -> int:
 
 
 def list_scenarios(screen: Screen, names: Sequence[str], *, model: str = "", as_json: bool) -> None:
-    """Write what is known of the named scenarios, or a list of all, or of all of a model.
+    """Describe the named scenarios, or list all (of a model).
 
     Raises:
-        WrongUsage: there is no scenario or model of that name, or what was named is not of the model.
+        WrongUsage: a name is unknown, or a scenario belongs to another model.
     """
     chosen = scenarios_chosen(names, SCENARIOS, model)
     if as_json:
@@ -59,7 +59,7 @@ def list_scenarios(screen: Screen, names: Sequence[str], *, model: str = "", as_
     else:
         screen.table(_COLUMNS, [_cells(scenario) for scenario in chosen])
         screen.say()
-        screen.say("zombieproof scenarios NAME tells one of them")
+        screen.say("zombieproof scenarios NAME describes one of them")
 
 
 def _cells(scenario: Scenario) -> tuple[str, ...]:

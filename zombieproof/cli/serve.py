@@ -1,5 +1,6 @@
-"""zombieproof serve: brokers of Kafka in this process, for any client of Kafka."""
+"""zombieproof serve: run Kafka brokers in this process, for any Kafka client."""
 
+import errno
 import sys
 import textwrap
 import time
@@ -28,22 +29,22 @@ from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 
 STATUS_S = 1.0
-"""How often a person is told what goes on."""
+"""Seconds between updates of the status line."""
 
 LOSSES = "\n".join(
     textwrap.fill(each.loses, 78, initial_indent=f"  {each.value:<12}", subsequent_indent=" " * 14)
     for each in Durability
 )
 
-HELP = f"""Serve brokers of Kafka, in this process, for any client of Kafka.
+HELP = f"""Run Kafka brokers in this process, for any Kafka client.
 
-When they answer it prints "listening on HOST:PORT", a line for each broker. Everything is in memory and gone at the
-end, unless there is --data DIR: a directory that Kafka's own tools read, and that is gone on with the next time.
-With --brokers 3 there are three, on ports that follow each other; leaders and coordinators are spread over them.
-A broker speaks the versions of its --release, and its transactions go by --transaction-version (0, 1, 2).
+When the brokers are ready, it prints "listening on HOST:PORT" for each one. All data is in memory and lost at the end,
+unless you give --data DIR: a Kafka-format data directory, reused on the next start. With --brokers 3, three brokers
+listen on consecutive ports, and leaders and coordinators are spread over them. --release sets the API versions of the
+brokers, and --transaction-version (0, 1, 2) their transaction protocol.
 
 \b
-What --durability loses of what was acknowledged:
+Acknowledged data that --durability can lose:
 {LOSSES}
 
 \b
@@ -52,35 +53,35 @@ Examples:
   zombieproof serve --port 0 --topic orders=3
   zombieproof serve --brokers 3 --data cluster/ --durability fsync
   zombieproof serve --release 3.9 --config transaction.max.timeout.ms=60000
-  zombieproof serve --story late_end_txn  # brokers that misbehave as told
+  zombieproof serve --story late_end_txn  # misbehave as in a fault plan
   zombieproof serve --trace run.jsonl     # then: zombieproof replay run.jsonl
-  zombieproof serve --acl acls.yaml       # users log in by SASL, and have rights
+  zombieproof serve --acl acls.yaml       # SASL login and authorization
   zombieproof serve --host 0.0.0.0 --advertised-host kafka.example --acl acls.yaml --tls-cert cert.pem
 
 \b
-Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
-  never fired, 2 wrong usage (a port that is taken, an unknown setting),
+Exit codes: 0 stopped by SIGTERM or Ctrl-C, 1 the same, but a planned fault
+  never fired, 2 wrong usage (a port in use, an unknown setting),
   3 the data directory is damaged (see zombieproof repair --help),
   70 an internal error that leaves the state in doubt (docs/serve.md).
 """
 
 
 @click.command("serve", help=HELP)
-@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="the address to listen at")
-@click.option("--advertised-host", metavar="NAME", help="what clients are told to connect to, instead of that address")
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="the address to listen on")
+@click.option("--advertised-host", metavar="NAME", help="the address that clients are given, if not --host")
 @click.option(
     "--port",
     metavar="PORT",
     type=click.IntRange(min=0, max=65_535),
     default=9092,
     show_default=True,
-    help="that of the first broker; 0: any that is free",
+    help="port of the first broker; 0: any free port",
 )
 @click.option(
     "--brokers",
     metavar="N",
     type=click.IntRange(min=1, max=100),
-    help="how many brokers (1; with --data as many as the directory has)",
+    help="number of brokers (default 1; with --data, as many as the directory has)",
 )
 @click.option(
     "--first-node-id",
@@ -88,31 +89,31 @@ Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
     type=click.IntRange(min=0, max=2_147_483_547),
     default=1,
     show_default=True,
-    help="the node id of the first broker; the others follow it",
+    help="node id of the first broker; the others count up from it",
 )
-@click.option("--data", metavar="DIR", type=PATH, help="the data directory; without it all is lost")
+@click.option("--data", metavar="DIR", type=PATH, help="data directory; without it, all data is lost at the end")
 @click.option(
     "--durability",
     type=click.Choice(["fsync", "page-cache", "memory"]),
-    help="when an append counts as durable (fsync with --data, else memory)",
+    help="when an append counts as durable (default: fsync with --data, else memory)",
 )
-@click.option("--release", metavar="RELEASE", help=f"the release of Kafka that the brokers are ({RELEASES[-1]})")
+@click.option("--release", metavar="RELEASE", help=f"the Kafka release to emulate (default {RELEASES[-1]})")
 @click.option(
     "--transaction-version",
     metavar="N",
     type=click.IntRange(min=0, max=2),
-    help="the feature transaction.version (its release's own)",
+    help="the feature transaction.version (default: that of the release)",
 )
-@click.option("--config", metavar="KEY=VALUE", multiple=True, help="a setting of brokers, by Kafka's name; repeatable")
-@click.option("--topic", metavar="NAME[=PARTITIONS]", multiple=True, help="a topic that is to exist; repeatable")
-@click.option("--plan", metavar="FILE", type=PATH, help="a fault plan: how the brokers misbehave")
-@click.option("--story", metavar="NAME", help="a fault plan that comes with the program (zombieproof stories)")
-@click.option("--trace", metavar="FILE", type=PATH, help="write down everything that the brokers do")
-@click.option("--acl", metavar="FILE", type=PATH, help="users, who log in by SASL, and their rights (docs/rights.md)")
-@click.option("--tls-cert", metavar="FILE", type=PATH, help="speak TLS: the certificate in PEM, with its chain")
-@click.option("--tls-key", metavar="FILE", type=PATH, help="its key, if the file of the certificate has none")
+@click.option("--config", metavar="KEY=VALUE", multiple=True, help="a broker setting, by its Kafka name; repeatable")
+@click.option("--topic", metavar="NAME[=PARTITIONS]", multiple=True, help="create this topic; repeatable")
+@click.option("--plan", metavar="FILE", type=PATH, help="a fault plan, which makes the brokers misbehave")
+@click.option("--story", metavar="NAME", help="a bundled fault plan (zombieproof stories lists them)")
+@click.option("--trace", metavar="FILE", type=PATH, help="record everything that the brokers do")
+@click.option("--acl", metavar="FILE", type=PATH, help="SASL users and their ACLs (docs/rights.md)")
+@click.option("--tls-cert", metavar="FILE", type=PATH, help="turn on TLS: PEM certificate with its chain")
+@click.option("--tls-key", metavar="FILE", type=PATH, help="PEM private key, unless it is in the --tls-cert file")
 @click.option(
-    "--tls-client-ca", metavar="FILE", type=PATH, help="who vouches for clients, which then have to show a certificate"
+    "--tls-client-ca", metavar="FILE", type=PATH, help="CA that signs client certificates (turns on mutual TLS)"
 )
 def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     host: str,
@@ -145,7 +146,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     planned = _planned(plan, story)
     _may_number_from(first_node_id, {"--data": data, "--trace": trace, "--plan": plan, "--story": story})
     if planned is not None and (release is not None or transaction_version is not None):
-        raise WrongUsage("a fault plan says which release it is for: leave --release and --transaction-version away")
+        raise WrongUsage("the fault plan already sets the release: omit --release and --transaction-version")
     configs, kind, known = _configs(config), _durability(durability, data), _topics(topic)
     rules = _rules(release, transaction_version) if planned is None else planned.rules()
     if not configs.settings.transaction_partition_verification_enable:
@@ -178,18 +179,18 @@ def serve_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
 
 def _disk_failed(data: Path | None, error: OSError | StorageFailure) -> Exception:
-    """The error of a start that the disk has refused."""
+    """Return the error for a start that failed because of the disk."""
     if isinstance(error, StorageFailure):
-        return WrongUsage(f"{error}. Make room, then start again")
+        return WrongUsage(f"{error}. Free disk space, then start again")
     if data is None or error.errno not in NO_ROOM:
         return error
-    return WrongUsage(f"{error.filename or data}: {error.strerror}: make room, then start again")
+    return WrongUsage(f"{error.filename or data}: {error.strerror}; free disk space, then start again")
 
 
 def _serve_until_the_end(
     cluster: Embedded, hosts: tuple[str, str | None], port: int, planned: Any, guarded: Any
 ) -> int:
-    """Serve, and stop in order; where the disk fails nothing is lost that was acknowledged."""
+    """Serve, then close the logs; if the disk fails, acknowledged data is not lost."""
     code: int | None = None
     try:
         with cluster:
@@ -197,31 +198,31 @@ def _serve_until_the_end(
     except (OSError, StorageFailure) as failure:
         if code is None:
             raise
-        Screen(sys.stderr).say(f"The next start checks the logs: they could not be closed in order. {failure}")
+        Screen(sys.stderr).say(f"The logs were not closed cleanly, so the next start checks them: {failure}")
     return code
 
 
 def _may_number_from(first: int, given: Mapping[str, object]) -> None:
-    """Brokers of directories, traces and fault plans are numbered from 1.
+    """Refuse --first-node-id with options whose brokers are numbered from 1.
 
     Raises:
-        WrongUsage: others are wanted beside one of these.
+        WrongUsage: one of them is given with another first node id.
     """
     for option, value in given.items():
         if first != 1 and value is not None:
-            raise WrongUsage(f"--first-node-id {first} does not go with {option}, whose brokers are numbered from 1")
+            raise WrongUsage(f"--first-node-id {first} does not work with {option}, whose brokers are numbered from 1")
 
 
 def _planned(plan: Path | None, story: str | None) -> Any:
-    """The fault plan that was asked for; None: none was.
+    """Load the fault plan; None if there is no --plan or --story.
 
     Raises:
-        WrongUsage: it is none, or needs a test around it.
+        WrongUsage: the plan is not valid, or needs a test that moves its clock.
     """
     if plan is None and story is None:
         return None
     if plan is not None and story is not None:
-        raise WrongUsage("--plan and --story are two plans: choose one")
+        raise WrongUsage("--plan and --story: choose one fault plan")
     from zombieproof.wire.plan import files, stories  # noqa: PLC0415  # few ask for a plan
 
     try:
@@ -229,12 +230,14 @@ def _planned(plan: Path | None, story: str | None) -> Any:
     except (files.PlanError, stories.NoSuchStory) as error:
         raise WrongUsage(str(error)) from error
     if planned.controlled_clock:
-        raise WrongUsage(f"{planned.name}: its clock is moved by a test (controlled_clock), and nobody does so here")
+        raise WrongUsage(
+            f"{planned.name}: a test has to move its clock (controlled_clock), so serve cannot run this fault plan"
+        )
     return planned
 
 
 def _serve(cluster: Embedded, hosts: tuple[str, str | None], port: int, planned: Any, guarded: Any) -> int:
-    """Serve at the first of `hosts`; the second is what clients are told instead."""
+    """Listen on the first of `hosts`; the second, if any, is the advertised address."""
     from zombieproof.wire.listening import CannotListen  # noqa: PLC0415
     from zombieproof.wire.plan.play import Play  # noqa: PLC0415  # kio is there
     from zombieproof.wire.server import Server  # noqa: PLC0415
@@ -254,7 +257,7 @@ def _serve(cluster: Embedded, hosts: tuple[str, str | None], port: int, planned:
     try:
         serve(server, tell, (lambda: None) if status is None else status.show, STATUS_S)
     except CannotListen as error:
-        raise WrongUsage(f"{host}:{port}: {error.strerror or error}; --port 0 takes one that is free") from error
+        raise WrongUsage(_cannot_listen(host, port, error)) from error
     finally:
         if status is not None:
             status.close()
@@ -265,11 +268,18 @@ def _serve(cluster: Embedded, hosts: tuple[str, str | None], port: int, planned:
     return Exit.HOLDS if report.is_whole else Exit.VIOLATED
 
 
+def _cannot_listen(host: str, port: int, error: OSError) -> str:
+    """Explain why a listener cannot be opened."""
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} of {host} is already in use; choose another with --port, or --port 0 for a free one"
+    return f"{host}:{port}: {error.strerror or error}; choose another address with --host and --port"
+
+
 class Status:
-    """A line that says what goes on, for whoever looks."""
+    """A status line on a terminal."""
 
     def __init__(self, cluster: Embedded, server: Any) -> None:
-        from rich.console import Console  # noqa: PLC0415  # nobody looks most times
+        from rich.console import Console  # noqa: PLC0415  # only for a terminal
         from rich.live import Live  # noqa: PLC0415
 
         self._cluster, self._server = cluster, server
@@ -278,7 +288,7 @@ class Status:
         self._line.start()
 
     def show(self) -> None:
-        """Say how it stands."""
+        """Show connections, transactions and the request rate."""
         now, requests = time.monotonic(), self._server.requests
         rate = (requests - self._before) / (now - self._since)
         self._before, self._since = requests, now
@@ -287,11 +297,11 @@ class Status:
         self._line.update(told, refresh=True)
 
     def close(self) -> None:
-        """The line is gone."""
+        """Remove the line."""
         self._line.stop()
 
 
-# ---------------------------------------------------------------- what was asked for
+# ---------------------------------------------------------------- parse options
 
 
 def _rules(release: str | None, transaction_version: int | None) -> Rules:
@@ -313,9 +323,9 @@ def _pairs(option: str, given: Sequence[str]) -> Mapping[str, str]:
     for each in given:
         name, equals, value = each.partition("=")
         if not (name and equals):
-            raise WrongUsage(f"{option} {each!r} is no KEY=VALUE")
+            raise WrongUsage(f"{option} {each!r} is not KEY=VALUE")
         if name in found:
-            raise WrongUsage(f"{option} {name} is there twice")
+            raise WrongUsage(f"{option} {name} is given twice; give it once")
         found[name] = value
     return found
 
@@ -323,7 +333,7 @@ def _pairs(option: str, given: Sequence[str]) -> Mapping[str, str]:
 def _durability(given: str | None, data: Path | None) -> Durability:
     kind = Durability(given) if given else Durability.MEMORY if data is None else Durability.FSYNC
     if (kind is Durability.MEMORY) != (data is None):
-        what = "writes nothing: leave --data away" if data is not None else "needs --data DIR to write to"
+        what = "writes nothing: omit --data" if data is not None else "needs a folder to write to: add --data DIR"
         raise WrongUsage(f"--durability {kind.value} {what}")
     return kind
 
@@ -333,6 +343,6 @@ def _topics(given: Sequence[str]) -> dict[str, int]:
     for each in given:
         name, _, count = each.partition("=")
         if count and not (count.isdecimal() and int(count)):
-            raise WrongUsage(f"--topic {each!r}: {count!r} is no number of partitions; give NAME or NAME=3")
+            raise WrongUsage(f"--topic {each!r}: {count!r} is not a number of partitions; give NAME or NAME=3")
         found[name] = int(count or 1)
     return found

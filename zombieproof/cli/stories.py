@@ -1,4 +1,4 @@
-"""zombieproof stories: plans of faults that come with the program."""
+"""zombieproof stories: list and describe the bundled fault plans."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Column, Screen
 from zombieproof.wire.plan.stories import Story, stories
 
-HELP = """List the stories that brokers can play, or tell one: what happens, what a client sees, which bug it is.
+HELP = """List the bundled fault plans of `serve --story`, or describe one: faults, effect on clients, and bug.
 
 \b
 Examples:
@@ -19,11 +19,11 @@ Examples:
   zombieproof stories --json
 """
 
-_COLUMNS = (Column("story"), Column("bug"), Column("cluster"), Column("what happens"))
+_COLUMNS = (Column("fault plan"), Column("bug"), Column("cluster"), Column("summary"))
 
 
 @click.command("stories", help=HELP)
-@click.argument("names", metavar="[NAME]...", nargs=-1, help="which to tell; all are listed")
+@click.argument("names", metavar="[NAME]...", nargs=-1, help="fault plans to describe; default: list all")
 @click.option("--json", "as_json", is_flag=True, help="print one JSON object")
 def stories_command(names: tuple[str, ...], as_json: bool) -> int:
     """Run the command."""
@@ -32,13 +32,13 @@ def stories_command(names: tuple[str, ...], as_json: bool) -> int:
 
 
 def list_stories(screen: Screen, names: Sequence[str], *, as_json: bool) -> None:
-    """Write what is known of the named stories, or a list of all.
+    """Describe the named fault plans, or list all.
 
     Raises:
-        WrongUsage: there is no story of that name.
+        WrongUsage: a name is unknown.
     """
     every = stories()
-    chosen = [every[known("story", name, every, "zombieproof stories")] for name in names]
+    chosen = [every[known("fault plan", name, every, "zombieproof stories")] for name in names]
     if as_json:
         told = [each.model_dump(mode="json", exclude_none=True) for each in chosen or every.values()]
         screen.data(json.dumps({"stories": told}, indent=2))
@@ -48,7 +48,7 @@ def list_stories(screen: Screen, names: Sequence[str], *, as_json: bool) -> None
     else:
         screen.table(_COLUMNS, [_cells(each) for each in every.values()])
         screen.say()
-        screen.say("zombieproof stories NAME tells one of them")
+        screen.say("zombieproof stories NAME describes one; zombieproof serve --story NAME runs it")
 
 
 def _cells(told: Story) -> tuple[str, ...]:
@@ -65,10 +65,10 @@ def _show(screen: Screen, told: Story) -> None:
     screen.say(told.description, indent=2)
     for name, says in (
         ("published as", ", ".join((*told.bug, told.issues))),
-        ("to be seen with", told.needs),
-        ("brokers here", _cluster(told) + "".join(f", without {rule}" for rule in told.rules_off)),
+        ("reproducible with", told.needs),
+        ("cluster", _cluster(told) + "".join(f", without {rule}" for rule in told.rules_off)),
         ("a client sees", told.client_sees),
-        ("breaks", told.breaks or "nothing"),
+        ("violates", told.breaks or "nothing"),
     ):
         screen.say(f"{name}: {says}", indent=2)
     for fault in told.faults:

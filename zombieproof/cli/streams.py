@@ -1,6 +1,6 @@
-"""What becomes of output that nobody takes: a closed stream, a full disk behind it, a reader that has gone.
+"""Standard streams that may fail: a closed stream, a full disk, a reader that has gone.
 
-The report on stdout must arrive: `Undelivered` says that it did not. What is said on stderr may get lost.
+The report on stdout must be delivered, or `Undelivered` is raised. Output to stderr may be lost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TextIO, cast
 
 
 class Undelivered(Exception):
-    """The report could not be written; no OSError, so that nobody but `main` makes something of it."""
+    """Raised when the report cannot be written. Not an OSError, so that only `main` handles it."""
 
     def __init__(self, error: OSError | ValueError) -> None:
         why = error.strerror if isinstance(error, OSError) else str(error)
@@ -33,7 +33,7 @@ class Stdout:
         """Write.
 
         Raises:
-            Undelivered: the system does not take it.
+            Undelivered: the system refuses the output.
         """
         try:
             return self._stream.write(text)
@@ -41,10 +41,10 @@ class Stdout:
             raise Undelivered(error) from error
 
     def flush(self) -> None:
-        """Write what waits in buffers.
+        """Flush the buffers.
 
         Raises:
-            Undelivered: the system does not take it.
+            Undelivered: the system refuses the output.
         """
         try:
             self._stream.flush()
@@ -56,19 +56,19 @@ class Stdout:
 
 
 class Stderr:
-    """Standard error: progress and remarks, which are not worth a failure."""
+    """Standard error: progress and remarks; failing to write them is not an error."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream or _closed()
 
     def write(self, text: str) -> int:
-        """Write, if the system takes it."""
+        """Write; ignore errors."""
         with contextlib.suppress(OSError, ValueError):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Write what waits in buffers, if the system takes it."""
+        """Flush the buffers; ignore errors."""
         with contextlib.suppress(OSError, ValueError):
             self._stream.flush()
 
@@ -77,7 +77,7 @@ class Stderr:
 
 
 class _Closed(io.TextIOBase):
-    """What stands for a stream that was closed before the program began: there Python has None."""
+    """Replaces a stream that was closed before the program started, for which Python has None."""
 
     encoding = "utf-8"
 
@@ -92,7 +92,7 @@ def _closed() -> TextIO:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """In this block stdout delivers or raises `Undelivered`, stderr never fails, and stdin is there."""
+    """Within this block, stdout raises `Undelivered` on failure, stderr never fails, and stdin exists."""
     outer, inner = (sys.stdin, sys.stdout, sys.stderr), (Stdout(sys.stdout), Stderr(sys.stderr))
     if None in outer:
         _occupy()
@@ -111,7 +111,7 @@ def guarded() -> Iterator[None]:
 
 
 def _occupy() -> None:
-    """Let no file that is opened later get the number of a closed stream: what others write there would end in it."""
+    """Occupy the descriptors of closed streams, so that no file opened later receives their output."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -120,7 +120,7 @@ def _occupy() -> None:
 
 
 def _empty(stream: TextIO | None) -> None:
-    """Let nothing wait in a stream: Python would try it again at the very end, and exit with a code of its own."""
+    """Flush a stream, or drop its output: Python would retry at exit and replace the exit code."""
     if stream is None:
         return
     try:

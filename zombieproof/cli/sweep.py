@@ -1,4 +1,4 @@
-"""zombieproof sweep: small combinations of bounds, the cheapest first, until time is up."""
+"""zombieproof sweep: explore growing combinations of bounds, the cheapest first, until time is up."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from zombieproof.report.screen import Screen
 if TYPE_CHECKING:
     from zombieproof.checker.checking import Checked
 
-HELP = """Explore small combinations of faults and other bounds, the cheapest first, until time is up.
+HELP = """Explore combinations of faults and other bounds, the cheapest first, until time is up.
 
-Each bound that is swept over begins at its least value. A combination is explored when all below it hold, so that what
-breaks is told with as few faults as it needs. Only promises that no behaviour may break are judged: with fewer faults
-less is reached. At the end it is told what holds, and what was never tried: a bound above some value, or together with
-another one. How long a combination takes is estimated from those below it; none is begun that would take longer than
-what is left. With --checkpoint a sweep that was stopped or killed goes on by --resume, for as long again.
+Each bound in the sweep starts at its smallest value. A combination is explored only if every smaller one holds, so a
+violation is reported with as few faults as it needs. Reachability properties (sometimes) are not checked, because fewer
+faults reach less. The report lists what holds and what was never tried: a bound above some value, or two bounds
+together. The time for a combination is estimated from the smaller ones, and a combination that would not finish in time
+is not started. With --checkpoint, you can continue a stopped sweep with --resume; it then gets the full time again.
 
 \b
 Examples:
@@ -48,9 +48,9 @@ Examples:
   zombieproof sweep --minutes 60 --checkpoint kept.jsonl --resume
 
 \b
-Exit codes: 0 what was explored holds, 1 a promise is violated,
-  2 wrong usage, 3 inconclusive (memory, a capacity, or no time for anything),
-  130 interrupted.
+Exit codes: 0 everything explored holds, 1 a property is violated,
+  2 wrong usage, 3 inconclusive (memory, a capacity, or no time for any
+  combination), 130 interrupted.
 """
 
 Format = Literal["text", "json"]
@@ -67,21 +67,27 @@ _MOST_SECONDS = 30 * 24 * 3600.0
     metavar="NAME=VALUES",
     multiple=True,
     help="sweep over these values, such as lost=0..3, and over no other bounds; repeatable; "
-    "by default over all faults from 0 on",
+    "default: all faults, from 0",
 )
-@click.option("--seconds", metavar="S", type=float, help=f"how long; {SECONDS:.0f} by default, without compiling")
-@click.option("--minutes", metavar="M", type=float, help="how long, in minutes")
+@click.option("--seconds", metavar="S", type=float, help=f"time limit, not counting compilation; default {SECONDS:.0f}")
+@click.option("--minutes", metavar="M", type=float, help="time limit in minutes")
 @under_rules
-@click.option("--mutant", metavar="NAME", default="", help="sweep over a mutant instead: a rule is missing")
-@click.option("-o", "--output", metavar="TRACE", type=PATH, help="write the first counterexample; a folder: each first")
-@click.option("--memory", metavar="SIZE", default="", help="end before using more, such as 8G: inconclusive")
-@threads
-@click.option("--all", "every", is_flag=True, help="show also what holds below larger ones that hold")
-@click.option("--brief", is_flag=True, help="tell stories without decisions and moves")
+@click.option("--mutant", metavar="NAME", default="", help="sweep over a mutant or a known violation of the scenario")
 @click.option(
-    "--checkpoint", metavar="FILE", type=PATH, help="keep each combination that was explored, in a line of it"
+    "-o",
+    "--output",
+    metavar="TRACE",
+    type=PATH,
+    help="write the first counterexample; if TRACE is a folder, the first of each scenario",
 )
-@click.option("--resume", is_flag=True, help="go on from what is in the file of --checkpoint")
+@click.option(
+    "--memory", metavar="SIZE", default="", help="stop, inconclusive, before using more memory than this, such as 8G"
+)
+@threads
+@click.option("--all", "every", is_flag=True, help="also show combinations that hold below larger ones that hold")
+@click.option("--brief", is_flag=True, help="leave decisions and transitions out of counterexamples")
+@click.option("--checkpoint", metavar="FILE", type=PATH, help="save each explored combination as a line of FILE")
+@click.option("--resume", is_flag=True, help="continue from the --checkpoint file")
 @reported(Format)
 def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     names: tuple[str, ...],
@@ -128,7 +134,7 @@ def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     else:
         sweep_text.show(screen, swept, runs, every=every, brief=brief)
     if without:
-        Screen(sys.stderr).say(f"not swept over, because none of their bounds is a fault: {', '.join(without)}")
+        Screen(sys.stderr).say(f"skipped, because none of their bounds is a fault: {', '.join(without)}")
     if output is not None:
         write(runs if output.is_dir() else runs[:1], output)
     return sweep_text.exit_code_of(swept)
@@ -136,14 +142,14 @@ def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
 @contextmanager
 def _keeping(explore: Explore, spaces: Sequence[Space], file: Path | None, *, resume: bool) -> Iterator[Explore]:
-    """What explores, and takes what is known from a file.
+    """Wrap an explorer so that it reuses and saves results in a file.
 
     Raises:
-        WrongUsage: --resume without a file, or a file that cannot be used.
+        WrongUsage: --resume without a file, or the file cannot be used.
     """
     if file is None:
         if resume:
-            raise WrongUsage("--resume goes on from a file: give it as well, --checkpoint FILE --resume")
+            raise WrongUsage("--resume continues from a file: give it too, --checkpoint FILE --resume")
         yield explore
         return
     try:
@@ -154,27 +160,27 @@ def _keeping(explore: Explore, spaces: Sequence[Space], file: Path | None, *, re
 
 
 def seconds_of(seconds: float | None, minutes: float | None) -> float:
-    """How long a sweep may take.
+    """Return the time limit of a sweep.
 
     Raises:
-        WrongUsage: both were given, or a time that cannot be.
+        WrongUsage: both were given, or the time is not valid.
     """
     if seconds is not None and minutes is not None:
         raise WrongUsage("--seconds and --minutes: choose one")
     said = f"--minutes {minutes:g}" if minutes is not None else f"--seconds {seconds or 0:g}"
     found = minutes * 60 if minutes is not None else SECONDS if seconds is None else seconds
     if not (math.isfinite(found) and 0 < found <= _MOST_SECONDS):
-        raise WrongUsage(f"{said}: give more than 0, and 30 days at the most")
+        raise WrongUsage(f"{said}: give more than 0 and at most 30 days")
     return found
 
 
 def spaces_of(
     scenarios: Iterable[Scenario], choice: Choice, values: dict[str, tuple[int, ...]], *, is_named: bool
 ) -> tuple[list[Space], list[str]]:
-    """The combinations of each scenario, and the names of scenarios that have none.
+    """Return the combinations of each scenario, and the names of scenarios that have none.
 
     Raises:
-        WrongUsage: a scenario that was named has none, a bound does not exist, or a value cannot be.
+        WrongUsage: a named scenario has none, a bound does not exist, or a value is not valid.
     """
     scenarios = list(scenarios)
     there_are = sorted({name for scenario in scenarios for name in scenario.bounds})
@@ -185,7 +191,7 @@ def spaces_of(
         own = {name: each for name, each in values.items() if name in scenario.bounds}
         try:
             if values and not own:
-                raise NothingToSweep(f"{scenario.name}: it has no bound {', '.join(values)}")
+                raise NothingToSweep(f"{scenario.name} has no bound {', '.join(values)}")
             with blaming(scenario):
                 spaces.append(space_of(scenario, choice.request(scenario), own))
         except UnknownBound as error:
@@ -195,12 +201,12 @@ def spaces_of(
                 raise WrongUsage(str(nothing)) from nothing
             without.append(scenario.name)
     if not spaces:
-        raise WrongUsage(f"there is nothing to sweep over in {', '.join(without)}; give --bound NAME=VALUES")
+        raise WrongUsage(f"nothing to sweep over in {', '.join(without)}; give --bound NAME=VALUES")
     return spaces, without
 
 
 class _Deadline:
-    """Ends an exploration when time is up; explorations ask it a few times a second."""
+    """Ends an exploration when time is up; explorations check it a few times a second."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -208,7 +214,7 @@ class _Deadline:
         self.is_over = False
 
     def is_set(self) -> bool:
-        """Whether time is up: counted from the first time that somebody asks, after compilation."""
+        """Return whether time is up, counted from the first call, which comes after compilation."""
         now = time.perf_counter()
         self._began = self._began or now
         self.is_over = self.is_over or now - self._began >= self._seconds
@@ -216,7 +222,7 @@ class _Deadline:
 
 
 def explorer(watcher: Watcher) -> Explore:
-    """What explores a combination, shown while it does."""
+    """Return a function that explores a combination and shows its progress."""
     from zombieproof.checker.checking import check  # noqa: PLC0415  # Numba is loaded when it is needed
 
     def explore(space: Space, place: Place, seconds: float) -> Checked | None:

@@ -1,4 +1,4 @@
-"""zombieproof verify: all that a clone promises, in one table with one exit code."""
+"""zombieproof verify: run every check of a clone, with one table and one exit code."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from zombieproof.report.screen import Screen
 from zombieproof.report.verification import Check, Found
 from zombieproof.traces.trace import SCHEMA_PATH, schema_is_stale, write_schema
 
-HELP = """Verify all that this clone promises: `make check`.
+HELP = """Run every check of this clone, as `make check` does.
 
-Every scenario is explored, every mutant is hunted, every switch of the rules is turned, the recordings that ship are
-judged, the recorded answers that ship are replayed, Kafka's own cases are run, and diagrams and generated pages are
-compared with their sources. One table, one exit code.
+Explore every scenario and every mutant, and each rule inverted; check the bundled recordings; replay the bundled
+answers of Kafka; run Kafka's own test cases; compare diagrams and generated pages with their sources. The result is
+one table and one exit code.
 
 \b
 Examples:
   zombieproof verify
   zombieproof verify --memory 4G --workers 2
   zombieproof verify --format junit > verified.xml
-  zombieproof verify --write-results   also rewrite what is generated: results
-                                       and rules in docs/, README, schema
+  zombieproof verify --write-results   also regenerate results and rules
+                                       in docs/, README and the schema
 """
 
 Format = Literal["text", "json", "junit"]
@@ -45,9 +45,11 @@ RECORDINGS = Path("tests/recordings")
 
 
 @click.command("verify", help=HELP)
-@click.option("--memory", metavar="SIZE", default="", help="end an exploration before using more, such as 8G")
+@click.option(
+    "--memory", metavar="SIZE", default="", help="stop an exploration before using more memory than this, such as 8G"
+)
 @threads
-@click.option("--write-results", is_flag=True, help="rewrite the pages that show results")
+@click.option("--write-results", is_flag=True, help="regenerate the pages that show results")
 @reported(Format)
 def verify_command(memory: str, workers: int | None, write_results: bool, form: Format, as_json: bool) -> int:
     """Run the command."""
@@ -55,7 +57,7 @@ def verify_command(memory: str, workers: int | None, write_results: bool, form: 
     choice = Choice(workers=workers_of(workers), memory_bytes=memory_bytes(memory) if memory else None)
     root = clone_root()
     if write_results and root is None:
-        raise WrongUsage("--write-results: this is no clone of the project, and there are no pages to write")
+        raise WrongUsage("--write-results: this is not a clone of zombieproof, so there are no pages to write")
     found = gather(choice, root)
     checks = list(verification.checks_of(found))
     if root is not None and not found.interrupted:
@@ -73,16 +75,16 @@ def verify_command(memory: str, workers: int | None, write_results: bool, form: 
 
 
 def clone_root() -> Path | None:
-    """The folder of the clone that this program runs from, or None where it is installed without one."""
+    """Return the folder of the clone that this program runs from, or None if there is none."""
     root = Path(zombieproof.__file__).resolve().parents[1]
     return root if (root / "pyproject.toml").is_file() and (root / RECORDINGS).is_dir() else None
 
 
 def gather(choice: Choice, root: Path | None) -> Found:
-    """Explore, hunt and judge."""
+    """Run all checks."""
     found = Found()
     if root is None:
-        found.missing.append("a clone: recordings, answers, cases, diagrams and pages are compared only there")
+        found.missing.append("a clone: recordings, answers, test cases, diagrams and pages can only be checked there")
     else:
         for folder in folders(root / RECORDINGS):
             began = time.perf_counter()
@@ -93,13 +95,13 @@ def gather(choice: Choice, root: Path | None) -> Found:
         cases = meet_cases(root)
         found.cases = (cases, time.perf_counter() - began)
     if not diagrams.dot_is_installed():
-        found.missing.append("`dot` (package graphviz): committed SVG files are compared, and none can be drawn anew")
+        found.missing.append("`dot` (package graphviz): SVG diagrams are compared with their hashes, not drawn again")
     with compiling_beside(list(SCENARIOS.values()), system.cores()):
         found.runs, found.interrupted = explore_all(list(SCENARIOS.values()), choice)
     if not found.interrupted:
         found.hunts, found.interrupted = hunt_all(list(SCENARIOS.values()), choice)
     if not found.interrupted:
-        # What a switch changes is told against a pinned number: of a scenario that has another one nothing is.
+        # The effect of a switch is measured against the expected number of states: skip scenarios that differ from it.
         pinned = [run.checked.scenario for run in found.runs if verification.scenario_check(run).outcome == "ok"]
         found.turns, found.interrupted = turn_all(pinned, choice)
     return found
@@ -115,7 +117,7 @@ def _write(found: Found, root: Path) -> None:
 
 
 def compare(root: Path, found: Found) -> Iterator[Check]:
-    """Compare what is committed with what it is made from."""
+    """Compare committed files with their sources."""
     pages: tuple[tuple[str, str, Callable[[], list[Stale]]], ...] = (
         ("diagrams", "diagrams/", lambda: diagrams.check(root / "diagrams")),
         ("page", "docs/machines.md", lambda: machines_page.check(root / "docs/machines.md")),
@@ -123,14 +125,14 @@ def compare(root: Path, found: Found) -> Iterator[Check]:
         ("page", "docs/trace-schema.json", _schema),
     )
     if all(check.outcome == "ok" for check in verification.checks_of(found)):
-        # Otherwise the pages would differ for a reason that was told already.
+        # Otherwise the pages would differ for a reason that is already reported.
         pages += (("page", "docs/results.md, README.md", lambda: _results(found, root)),)
     if not found.recordings:
-        yield Check("recording", str(RECORDINGS), "FAILED", "none", None, (f"{root / RECORDINGS} holds no recording",))
+        yield Check("recording", str(RECORDINGS), "FAILED", "none", None, (f"{root / RECORDINGS} has no recordings",))
     for part, what, check in pages:
         began = time.perf_counter()
         faults = tuple(str(fault) for fault in check())
-        said = "not what the source says" if faults else "what the source says"
+        said = "out of date" if faults else "up to date"
         seconds = time.perf_counter() - began
         yield Check(part, what, "FAILED" if faults else "ok", said, seconds, faults)
 
@@ -143,5 +145,5 @@ def _results(found: Found, root: Path) -> list[Stale]:
 
 
 def _schema() -> list[Stale]:
-    why = f"does not say what zombieproof/traces/trace.py says: run `{COMMAND}`"
+    why = f"differs from zombieproof/traces/trace.py: run `{COMMAND}`"
     return [Stale(SCHEMA_PATH, why)] if schema_is_stale(SCHEMA_PATH) else []

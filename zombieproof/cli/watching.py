@@ -1,4 +1,4 @@
-"""What can be seen of an exploration while it runs: a bar on a terminal, nothing in a pipe. All of it on stderr."""
+"""Progress of an exploration on stderr: a bar on a terminal, nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Watch = Callable[["Reached"], None]
 
 
 class Watcher:
-    """Shows one exploration after the other; without a bar none."""
+    """Shows explorations one after another; shows nothing without a bar."""
 
     def __init__(self, bar: Progress | None) -> None:
         self.bar = bar
         self._tasks = [bar.add_task("", total=None, reached="")] if bar else []
 
     def begin(self, name: str, expected: int | None) -> Watch:
-        """Begin to show an exploration; `expected` is the number of states it will find, if that is known."""
+        """Start to show an exploration; `expected` is the number of states it will find, if known."""
         if self.bar is None:
             return lambda now: None
         bar, [task] = self.bar, self._tasks
-        bar.reset(task, description=name, total=expected, reached="compiling, once for each edit of the model")
+        bar.reset(task, description=name, total=expected, reached="compiling (once after each change of the model)")
 
         def reached(now: Reached) -> None:
             rate = now.distinct / now.seconds if now.seconds else 0.0
@@ -45,7 +45,7 @@ class Watcher:
 
 @contextmanager
 def watching() -> Iterator[Watcher]:
-    """Watch explorations in this block; what was shown is gone afterwards."""
+    """Show progress within this block; remove it afterwards."""
     from zombieproof.checker.engine.internals.expected import take_warning  # noqa: PLC0415  # Numba is not needed by all
 
     _warn(take_warning())

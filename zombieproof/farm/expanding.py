@@ -42,8 +42,8 @@ def jobs_of(plan: Plan) -> list[Job]:
             other = jobs.setdefault(job.key, job)
             if other.expected != job.expected:
                 raise PlanFault(
-                    f"{group.where}: expects {job.expected} of {job.name}, of which another exploration of the plan "
-                    f"expects {other.expected}; leave one out"
+                    f"{group.where}: expects {job.expected} for {job.name}, but another exploration of the plan "
+                    f"expects {other.expected}; omit one"
                 )
     return list(jobs.values())
 
@@ -55,7 +55,7 @@ def _of_group(group: Group) -> Iterator[Job]:
         missing = [name for name in group.bounds if name not in scenario.bounds]
         if missing and is_named:
             there_are = near(missing[0], list(scenario.bounds))
-            raise PlanFault(f"{group.where}: there is no bound {missing[0]!r} of {scenario.name}; {there_are}")
+            raise PlanFault(f"{group.where}: {scenario.name} has no bound {missing[0]!r}; {there_are}")
         bounds = {name: values for name, values in group.bounds.items() if name in scenario.bounds}
         mutants: Sequence[Mutant | None] = _mutants(group, scenario) if group.mutants else (None,)
         reads_rules = _reads_rules(group, scenario)
@@ -63,8 +63,8 @@ def _of_group(group: Group) -> Iterator[Job]:
         count = len(group.rules) * len(mutants) * math.prod(map(len, bounds.values())) * len(walks)
         if count > MOST_JOBS:
             raise PlanFault(
-                f"{group.where}: {count:,} explorations of {scenario.name}; give fewer values, "
-                f"{MOST_JOBS:,} explorations at the most"
+                f"{group.where}: {count:,} explorations of {scenario.name}; the limit is {MOST_JOBS:,}: "
+                "give fewer values"
             )
         combinations = itertools.product(*bounds.values())
         for rules, mutant, values, walk in itertools.product(group.rules, mutants, combinations, walks):

@@ -66,13 +66,13 @@ class KeptSweep:
         self._found: dict[tuple[str, tuple[tuple[str, int], ...]], Line] = {}
         self._head = _head(spaces)
         if path.exists() and not resume:
-            raise self._refused("it is there already", "--resume goes on from it; to begin anew remove it")
+            raise self._refused("the file exists", "continue it with --resume, or remove it to start again")
         if resume and not path.exists():
-            raise self._refused("it is not there", "leave --resume away to begin")
+            raise self._refused("no such file", "omit --resume to start a new one")
         try:
             self._file = path.open("a+b")
         except OSError as error:
-            raise self._refused(error.strerror or str(error), "give a file that can be written") from None
+            raise self._refused(error.strerror or str(error), "give a writable file") from None
         try:
             self._claim()
             self._read()
@@ -110,7 +110,7 @@ class KeptSweep:
             fault = "this file system cannot lock files, so another process could write there"
             raise self._refused(fault, "give a file on a local disk") from None
         if not is_ours:
-            raise self._refused("another process works on it", "wait for its end, or give another file")
+            raise self._refused("another process is using it", "wait until it ends, or give another file")
 
     def _read(self) -> None:
         self._file.seek(0)
@@ -118,7 +118,7 @@ class KeptSweep:
         whole = content[: content.rfind(b"\n") + 1]
         lines = whole.split(b"\n")[:-1]
         if content and not (lines and lines[0].startswith(_BEGINS)):
-            raise self._refused("it holds no sweep", "give another file; this one is left as it is")
+            raise self._refused("it is not a checkpoint of a sweep", "give another file; this one was not changed")
         if not content:
             self._write(self._head)
             return
@@ -140,26 +140,29 @@ class KeptSweep:
         except ValueError as error:
             raise self._damaged(number, f"invalid JSON: {error}") from None
         if not isinstance(data, dict) or data.pop(_SUM, None) != _sum_of(data, salt):
-            raise self._damaged(number, "its checksum is another than when it was written")
+            raise self._damaged(number, "its checksum does not match")
         return data
 
     def _damaged(self, number: int, fault: str) -> KeptRefused:
         return self._refused(
-            f"line {number} is damaged: {fault}", "restore the file from a copy, or remove it and begin anew"
+            f"line {number} is damaged: {fault}", "restore the file from a copy, or remove it and start again"
         )
 
     def _compare(self, head: Mapping[str, Any]) -> None:
         if head.get("sweep") != FORMAT:
-            raise self._refused(f"it is of format {head.get('sweep')!r}, and this is {FORMAT}", "give another file")
+            raise self._refused(
+                f"it has format {head.get('sweep')!r}, but this version uses {FORMAT}", "give another file"
+            )
         if head.get("sources") != self._head["sources"]:
             raise self._refused(
-                "it was found by other sources of model or checker", "give another file, and begin anew"
+                "it was written by another version of the model or the checker", "start again with another file"
             )
         for what, now in self._head["asked"].items():
             before = head.get("asked", {}).get(what)
             if before != now:
                 raise self._refused(
-                    f"{what} of this sweep: {now or 'none'}; there: {before or 'none'}", "ask the same, or give another"
+                    f"{what} of this sweep: {now or 'none'}; in the file: {before or 'none'}",
+                    "use the same options, or give another file",
                 )
 
     def _keep(self, line: Line) -> None:
@@ -172,7 +175,7 @@ class KeptSweep:
             self._file.flush()
             system.sync(self._file.fileno())
         except OSError as error:
-            raise self._refused(error.strerror or str(error), "make room, and go on with --resume") from None
+            raise self._refused(error.strerror or str(error), "free disk space and continue with --resume") from None
 
 
 # ---------------------------------------------------------------- what stands in it

@@ -1,6 +1,6 @@
-"""A plan of a farm as data: groups, each a product of scenarios, rules, bounds and mutants; read from YAML.
+"""Plan of a batch run: groups, each a product of scenarios, rules, bounds and mutants, read from YAML.
 
-Every scalar is taken as it is written: a release is `3.10` and not a number. What is wrong is told with its line.
+Scalars are read as text: the release `3.10` is not a number. Errors name the line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_STEPS: Final = 10**12
 
 
 class PlanFault(ValueError):
-    """A plan that cannot be: the message says where, what is wrong and what would be legal."""
+    """Raised for a plan that is not valid; the message says where, what is wrong and what would be legal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,12 @@ def load_plan(path: Path | str) -> Plan:
     except OSError as error:
         raise PlanFault(f"{path}: cannot be read: {error.strerror}") from error
     if len(data) > LARGEST_BYTES:
-        raise PlanFault(f"{path}: has {len(data):,} bytes; a plan has {LARGEST_BYTES:,} at the most")
+        raise PlanFault(f"{path}: has {len(data):,} bytes; the limit for a plan is {LARGEST_BYTES:,}")
     try:
         return parse_plan(data.decode(), str(path))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise PlanFault(f"{path}, line {line}: byte {error.start} is not UTF-8; a plan is UTF-8 text") from error
+        raise PlanFault(f"{path}, line {line}: byte {error.start} is not UTF-8; a plan must be UTF-8 text") from error
 
 
 def parse_plan(text: str, file: str) -> Plan:
@@ -87,26 +87,28 @@ def parse_plan(text: str, file: str) -> Plan:
         root = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f", line {error.problem_mark.line + 1}"
-        raise PlanFault(f"{file}{line}: is not YAML: {error.problem or error.context}") from error
+        raise PlanFault(f"{file}{line}: not valid YAML: {error.problem or error.context}") from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise PlanFault(f"{file}: is not YAML that a plan can be: {error}") from error
+        raise PlanFault(f"{file}: not valid YAML for a plan: {error}") from error
     return _Reader(file).plan(root)
 
 
 def bound_values(text: str) -> tuple[int, ...]:
-    """The values of "2", "0,1,2" or "0..2".
+    """Parse values such as "2", "0,1,2" or "0..2".
 
     Raises:
-        PlanFault: it is no such text.
+        PlanFault: the text is not valid.
     """
     values: list[int] = []
     for part in text.split(","):
         found = re.fullmatch(r"\s*(\d{1,3})(?:\s*\.\.\s*(\d{1,3}))?\s*", part, re.ASCII)
         if not found:
-            raise PlanFault(f"{text!r} are no values; give for example 2, or 0,1,2, or 0..2")
+            raise PlanFault(f"{text!r} is not a list of values; give for example 2, 0,1,2 or 0..2")
         first, last = int(found[1]), int(found[2] or found[1])
         if last < first or last - first >= _MOST_VALUES:
-            raise PlanFault(f"{part.strip()!r} is no range; the first comes first, such as 0..2")
+            raise PlanFault(
+                f"{part.strip()!r} is not a range; give at most {_MOST_VALUES} values, the smallest first: 0..2"
+            )
         values += range(first, last + 1)
     return tuple(dict.fromkeys(values))
 
@@ -119,13 +121,15 @@ class _Reader:
 
     def plan(self, root: yaml.Node | None) -> Plan:
         if root is None:
-            raise PlanFault(f"{self.file}: is empty; a plan has explorations, a list of what to explore")
+            raise PlanFault(f"{self.file}: is empty; a plan needs explorations, a list of what to explore")
         names = self._names(root, ("explorations",), "a plan")
         if "explorations" not in names:
-            raise self._fault(root, "lacks explorations, a list of what to explore")
+            raise self._fault(root, "explorations is missing: a list of what to explore")
         groups = names["explorations"]
         if not isinstance(groups, yaml.SequenceNode) or not groups.value:
-            raise self._fault(groups, "explorations is no list with something in it; begin each with '- scenarios:'")
+            raise self._fault(
+                groups, "explorations must be a list with at least one entry; start each entry with '- scenarios:'"
+            )
         return tuple(map(self._group, groups.value))
 
     def _group(self, node: yaml.Node) -> Group:
@@ -144,18 +148,18 @@ class _Reader:
             name: readers[name](value) for name, value in self._names(node, tuple(readers), "an exploration").items()
         }
         if "scenarios" not in said:
-            raise self._fault(node, 'lacks scenarios; "*" are all that are registered')
+            raise self._fault(node, 'scenarios is missing; "*" stands for all registered ones')
         if "steps" in said and "seeds" not in said:
-            raise self._fault(node, "steps are those of random walks, which have seeds: add seeds: 1..8, or leave it")
+            raise self._fault(node, "steps is for random walks, which need seeds: add seeds: 1..8, or omit steps")
         if "seeds" in said and said.get("expect") == "holds":
             raise self._fault(
                 node,
-                "expect: holds never comes of random walks, which prove nothing; give unbroken, violated or anything",
+                "expect: holds is impossible for random walks, which prove nothing; give unbroken, violated, anything",
             )
         if "seeds" not in said and said.get("expect") == "unbroken":
             raise self._fault(
                 node,
-                "expect: unbroken is what random walks can come to; of an exploration give holds, violated or anything",
+                "expect: unbroken is for random walks; for an exploration give holds, violated or anything",
             )
         fields = {"with": "on", "without": "off", "expect": "expected"}
         line = node.start_mark.line + 1
@@ -163,25 +167,25 @@ class _Reader:
 
     def _names(self, node: yaml.Node, legal: tuple[str, ...], what: str) -> dict[str, yaml.Node]:
         if not isinstance(node, yaml.MappingNode):
-            raise self._fault(node, f"{what} has names, each with what it says: {', '.join(legal)}")
+            raise self._fault(node, f"{what} must be a mapping with these names: {', '.join(legal)}")
         found: dict[str, yaml.Node] = {}
         for key, value in node.value:
             name = self._text(key)
             if name not in legal:
-                raise self._fault(key, f"{name} is unknown in {what}; {near(name, legal)}")
+                raise self._fault(key, f"{what} has no {name}; {near(name, legal)}")
             if name in found:
-                raise self._fault(key, f"{name} stands twice; leave one out")
+                raise self._fault(key, f"{name} is given twice; omit one")
             found[name] = value
         return found
 
     def _bounds(self, node: yaml.Node) -> Mapping[str, tuple[int, ...]]:
         if not isinstance(node, yaml.MappingNode):
-            raise self._fault(node, "bounds have names, each with its values: {lost: [0, 1, 2]} or {lost: 0..2}")
+            raise self._fault(node, "bounds must be a mapping of names to values: {lost: [0, 1, 2]} or {lost: 0..2}")
         bounds: dict[str, tuple[int, ...]] = {}
         for key, value in node.value:
             name = self._text(key)
             if name in bounds:
-                raise self._fault(key, f"{name} stands twice; leave one out")
+                raise self._fault(key, f"{name} is given twice; omit one")
             try:
                 bounds[name] = bound_values(",".join(self._texts(value)))
             except PlanFault as fault:
@@ -197,13 +201,13 @@ class _Reader:
     def _steps(self, node: yaml.Node) -> int:
         text = self._text(node)
         if not re.fullmatch(r"\d{1,13}", text, re.ASCII) or not 0 < int(text) <= _MOST_STEPS:
-            raise self._fault(node, f"steps: {text!r} is no number of steps; give 1 to {_MOST_STEPS}")
+            raise self._fault(node, f"steps: {text!r} is not a valid number of steps; give 1 to {_MOST_STEPS}")
         return int(text)
 
     def _expected(self, node: yaml.Node) -> Expected:
         word = self._text(node)
         if word not in _EXPECTED:
-            raise self._fault(node, f"expect: {word!r} is none of {', '.join(_EXPECTED)}")
+            raise self._fault(node, f"expect: {word!r} is not valid; give one of {', '.join(_EXPECTED)}")
         return cast("Expected", word)
 
     def _texts(self, node: yaml.Node) -> tuple[str, ...]:
@@ -211,12 +215,12 @@ class _Reader:
         if isinstance(node, yaml.ScalarNode):
             return (self._text(node),)
         if not isinstance(node, yaml.SequenceNode) or not node.value:
-            raise self._fault(node, "is no list of words, such as [a, b]")
+            raise self._fault(node, "expected a list of words, such as [a, b]")
         return tuple(map(self._text, node.value))
 
     def _text(self, node: yaml.Node) -> str:
         if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
-            raise self._fault(node, "is no word")
+            raise self._fault(node, "expected a word")
         return str(node.value)
 
     def _fault(self, node: yaml.Node, what: str) -> PlanFault:

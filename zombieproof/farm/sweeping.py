@@ -121,7 +121,7 @@ def space_of(scenario: Scenario, request: Request, values: Mapping[str, tuple[in
         axes = {name: tuple(range(MOST + 1)) for name in scenario.faults if name in scenario.bounds}
     if not axes:
         raise NothingToSweep(
-            f"{scenario.name}: none of its bounds is a fault; say what to sweep over, such as "
+            f"{scenario.name}: none of its bounds is a fault; name a bound to sweep over, such as "
             f"--bound {next(iter(scenario.bounds), 'NAME')}=1..4"
         )
     space = Space(replace(scenario, sometimes=()), request, axes)

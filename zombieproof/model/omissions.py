@@ -1,9 +1,10 @@
-"""What is not modelled, and why, as data: next to what is, so that nobody takes silence for a promise.
+"""Limits of the model and of replay, with reasons, as data.
 
-`OMISSIONS` is grouped by where the gap is: in the decisions (`MODEL`), in what the checker explores with them
-(`CHECKER`), or in what replay judges of recorded logs (`REPLAY`). An omission of the model is one everywhere.
-Each names what must stay absent for it to be true (`Absent`); a test looks, and fails when it appears.
-`MEMORY_ONLY` is what the logs do not hold, in Kafka as here: all that a broker that reads its logs answers otherwise.
+`OMISSIONS` is grouped by the place of the gap: in the decisions (`MODEL`), in the scenarios of the checker (`CHECKER`),
+or in the checks of recorded logs (`REPLAY`). An omission of the model applies everywhere. Each omission names what must
+be absent for it to be true (`Absent`); a test fails when that appears.
+`MEMORY_ONLY` lists state that no log holds, in Kafka as here: after a restart, a broker answers differently because of
+it.
 """
 
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """One thing that is not there as long as an omission is true."""
+    """Something that is absent as long as an omission is true."""
 
     sort: Sort
     name: str
@@ -55,15 +56,15 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """One thing that Kafka does and we leave out.
+    """Something that Kafka does and zombieproof does not.
 
     Args:
         part: MODEL, CHECKER or REPLAY.
-        what: what is left out, as a noun.
+        what: the omitted behaviour, as a noun.
         why: the reason.
         where_kafka: where Kafka does it (file, KIP, reference §).
-        consequence: what a result therefore does not say.
-        absent: what would be there if it were not left out.
+        consequence: the limit of results that follows.
+        absent: names that would exist without the omission.
     """
 
     part: str
@@ -76,12 +77,12 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class MemoryOnly:
-    """One thing that a broker knows, and forgets when it stops or when somebody else leads: no log holds it.
+    """State that a broker loses when it stops or loses leadership, because no log holds it.
 
     Args:
         what: the fact, as a noun.
-        where: the field of ours that holds it.
-        consequence: which answer is another one when it is lost.
+        where: the field that holds it here.
+        consequence: how responses change when it is lost.
         source: where Kafka keeps it in memory only (file, KIP, reference §).
     """
 
@@ -100,11 +101,11 @@ _MESSAGES: Final = "zombieproof.messages"
 OMISSIONS: Final = (
     Omission(
         MODEL,
-        "authorisation in scenarios, and requests that administer it (DescribeAcls, CreateAcls, DeleteAcls)",
-        "a request that is refused for lack of rights changes nothing, so it adds no history",
+        "authorization in scenarios, and the requests that manage ACLs (DescribeAcls, CreateAcls, DeleteAcls)",
+        "a request that fails authorization changes nothing, so it adds no behaviour",
         "KafkaApis.scala; reference §14.1",
-        "nobody in a scenario is refused for lack of rights; live brokers ask for them before any machine hears of a "
-        "request, from a list that clients with ALTER on the cluster change",
+        "no request in a scenario fails authorization; live brokers check ACLs before a request reaches a state "
+        "machine, and clients with ALTER on the cluster can change the ACLs",
         (
             Absent(Sort.API, "29"),
             Absent(Sort.API, "30"),
@@ -113,26 +114,28 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "two-phase commit that keeps a prepared transaction (KIP-939), but for the preset kip939",
-        "no release has it whole: brokers refuse KeepPreparedTxn with UNSUPPORTED_VERSION",
+        "two-phase commit that keeps a prepared transaction (KIP-939), except in the preset kip939",
+        "no release has it completely: brokers refuse KeepPreparedTxn with UNSUPPORTED_VERSION",
         "KIP-939; reference §11.2",
-        "by the rules of releases Enable2Pc only lifts the time-out; the preset follows a design, and no recording",
+        "with the rules of releases, Enable2Pc only removes the timeout; the preset follows the design, not a "
+        "recording",
         (Absent(Sort.RULE, "kip939"), Absent(Sort.ROW, "ONGOING KEEP", "coordinator")),
     ),
     Omission(
         MODEL,
         "topic ids (KIP-516, KIP-1319)",
-        "a partition is a bit of a mask; how a request names it matters to one rule only, `commit_by_topic_id`",
+        "the model identifies a partition by a bit; only the rule `commit_by_topic_id` depends on how a request names "
+        "it",
         "Produce 13, Fetch 13, OffsetCommit and OffsetFetch 10, TxnOffsetCommit 6, Metadata 10",
-        "UNKNOWN_TOPIC_ID is answered where a host says that an id is of no topic",
+        "the runtime, not a decision, detects unknown ids and causes UNKNOWN_TOPIC_ID",
         (Absent(Sort.FIELD, "topic_ids", f"{_MESSAGES}.partitions.Produce"),),
     ),
     Omission(
         CHECKER,
-        "bytes: compression, checksums, sizes, time stamps of records",
-        "whether a batch is well formed, and fits its topic, is what the host finds out (`is_corrupt`, `fit`)",
+        "bytes: compression, checksums, sizes, timestamps of records",
+        "the runtime checks whether a batch is valid and fits its topic (`is_corrupt`, `fit`)",
         "LogValidator.java; reference §3.2",
-        "no leader of the checker finds a batch too large; what live ones do is compared with a real broker's answers",
+        "leaders in the checker accept any size; live brokers are compared with recorded answers of Kafka",
         (
             Absent(Sort.FIELD, "codec", "zombieproof.checker.transactions.state.LogRecord"),
             Absent(Sort.FIELD, "timestamp_ms", "zombieproof.checker.transactions.state.LogRecord"),
@@ -141,7 +144,7 @@ OMISSIONS: Final = (
     Omission(
         MODEL,
         "quotas and throttling",
-        "they delay answers, and any answer may be late anyway",
+        "they only delay responses, and scenarios already explore any delay",
         "ClientQuotaManager",
         "nothing",
         (
@@ -151,11 +154,11 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "of a consumer group: a change of its protocol while members are in; racks; its own settings",
-        "only which generation or epoch a commit has to name matters to a transaction",
+        "consumer groups: changing the group protocol while there are members; racks; group settings",
+        "a transaction depends only on the generation or epoch in a commit",
         "GroupMetadataManager.java (convertToConsumerGroup, convertToClassicGroup); KIP-848, KIP-1101, KIP-881",
-        "a group changes its protocol with who comes when nobody is in; members of the other protocol are refused, "
-        "as with group.consumer.migration.policy=disabled",
+        "an empty group takes the protocol of its next member; members of the other protocol are refused, as with "
+        "group.consumer.migration.policy=disabled",
         (
             Absent(Sort.FIELD, "group_consumer_migration_policy", "zombieproof.broker.cluster.settings.Settings"),
             Absent(Sort.FIELD, "rack", f"{_MESSAGES}.groups.ConsumerGroupHeartbeat"),
@@ -164,11 +167,11 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "replicas that move to other brokers or directories, and leaders that were not in sync",
-        "no transaction depends on where a replica lies, and a leader that lacks records loses what was acknowledged",
+        "reassigning replicas to other brokers or directories, and electing out-of-sync leaders",
+        "transactions do not depend on where a replica is, and an out-of-sync leader loses acknowledged records anyway",
         "ReplicationControlManager.java (alterPartitionReassignments, electLeaders); KIP-113, KIP-455, KIP-460",
-        "AlterPartitionReassignments is refused where a replica would move (39), AlterReplicaLogDirs always (57); an "
-        "unclean election finds nobody (83)",
+        "AlterPartitionReassignments is refused if a replica would move (39), AlterReplicaLogDirs always (57); an "
+        "unclean election finds no eligible leader (83)",
         (
             Absent(Sort.API, "45"),
             Absent(Sort.API, "34"),
@@ -177,11 +180,11 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "settings of topics that no log here acts on: flushes, levels of compression, remote and local tiers, "
-        "throttles, ``min.insync.replicas`` of one topic; bounds of a setting in lines before 4.0",
-        "applications ask for them when they make topics, and are not to fail for that",
+        "topic settings without effect here: flushes, compression levels, tiered storage, throttles, "
+        "``min.insync.replicas`` of one topic; limits of setting values in releases before 4.0",
+        "applications set them when they create topics, and should not fail because of that",
         "LogConfig.java; KIP-405, KIP-780, KIP-1030",
-        "they are taken, kept and told, and nothing follows from them",
+        "they are accepted, stored and returned, and have no effect",
         (
             Absent(Sort.FIELD, "flush_ms", "zombieproof.broker.store.config.LogConfig"),
             Absent(Sort.FIELD, "min_insync_replicas", "zombieproof.broker.store.config.LogConfig"),
@@ -189,10 +192,10 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "settings of one broker that outlive its process; levels of loggers; client metrics",
-        "all brokers of a process share their settings, which whoever starts it gives again",
+        "persistent settings of one broker; log levels; client metrics",
+        "all brokers of a process share their settings, which are given at each start",
         "DynamicBrokerConfig.scala, LoggingController.java; KIP-226, KIP-412, KIP-714",
-        "what is changed of one broker changes in all, and is as before when the process starts again",
+        "changing a setting of one broker changes all of them, until the process restarts",
         (
             Absent(Sort.FIELD, "dynamic", "zombieproof.broker.store.cluster_file.SavedCluster"),
             Absent(Sort.FIELD, "BROKER_LOGGER", "zombieproof.model.decisions.alter_configs.Resource"),
@@ -200,11 +203,12 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "the inside of a producer in a scenario: batches that are split, shifted down after a failed one, or left "
-        "unresolved; UNKNOWN_PRODUCER_ID judged by the log start offset; exhausted retries",
-        "the producer of `zombieproof.clients` has them and is tested by itself; here they would multiply states",
+        "producer internals in a scenario: batches that are split, renumbered after a failed one, or left "
+        "unresolved; UNKNOWN_PRODUCER_ID handled by the log start offset; exhausted retries",
+        "the producer of `zombieproof.clients` has them, with tests of its own; in scenarios they would multiply "
+        "states",
         "Sender.java, TxnPartitionMap.java; reference §5.6",
-        "a scenario's client answers by `react_to_produce` while retries are left, and a batch that it gives up fails",
+        "a client in a scenario reacts with `react_to_produce` while it has retries left; then the batch fails",
         (
             Absent(Sort.FAULT, "SPLIT"),
             Absent(Sort.FIELD, "unresolved", f"{_STATE}.Client"),
@@ -213,29 +217,30 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "a topic that is deleted and made anew: another log under the same name",
-        "each partition of a scenario has one log, by which promises are judged; that a producer takes it for another "
-        "one is there (`--bounds forgotten_partitions=1`), and an input topic whose offsets go with it (`recreations`)",
+        "a topic that is deleted and created again: another log with the same name",
+        "each partition of a scenario has one log, on which properties are checked. Modelled: a producer that takes "
+        "the log for a new one (`--bounds forgotten_partitions=1`), and an input topic deleted with its offsets "
+        "(`recreations`)",
         "KIP-516; ReplicaManager.stopReplicas",
-        "what was acknowledged and goes with a topic is not judged, nor are offsets that outlive it",
+        "the loss of acknowledged records with a topic is not checked, nor are offsets that outlive it",
         (Absent(Sort.FIELD, "topic_id", f"{_STATE}.Partition"),),
     ),
     Omission(
         CHECKER,
-        "batches that wait in the producer while a request of its transaction is under way",
-        "what is sent at once may still arrive later, so each order that Kafka's producer allows is among those here",
+        "batches that wait in the producer while a request of its transaction is in flight",
+        "a batch that is sent at once may still arrive later, so every order that Kafka's producer allows is explored",
         "Sender.runOnce, maybeSendAndPollTransactionalRequest; reference §5.3",
-        "a batch that is sent again beside an offset commit under way may arrive before that one is answered",
+        "a retried batch may arrive before an offset commit in flight is answered",
         (Absent(Sort.FIELD, "unsent", f"{_STATE}.Client"),),
     ),
     Omission(
         CHECKER,
-        "members of groups, and a plain OffsetCommit that travels",
-        "they are decided (join_group, offset_commit, …) and served by a host, but no transaction depends on them but "
-        "by facts: member, generation, position of a record",
+        "group members, and a non-transactional OffsetCommit as a message",
+        "the embedded brokers support them (join_group, offset_commit, …), but a transaction depends only on member, "
+        "generation and offset",
         "ClassicGroup.java, OffsetMetadataManager.commitOffset; reference §4.3",
-        "a rebalance is a fact: from now on other members and another generation count; a consumer that commits by "
-        "itself beside transactions does it in one step (`--bounds plain_commits=1`)",
+        "a rebalance is one step that changes members and generation; a non-transactional offset commit is one step "
+        "too (`--bounds plain_commits=1`)",
         (
             Absent(Sort.FIELD, "JOIN_GROUP", _KIND),
             Absent(Sort.FIELD, "OFFSET_COMMIT", _KIND),
@@ -244,9 +249,9 @@ OMISSIONS: Final = (
     Omission(
         MODEL,
         "a producer that is forgotten while it is being verified",
-        "one state of the leader's machine stands for both; the entry is kept until its guard is old enough too",
+        "one state of the leader's state machine stands for both; the entry is kept until its guard expires too",
         "ProducerStateManager.removeExpiredProducers; reference §3.4 step 8, §3.7",
-        "such an entry lives longer than Kafka's, by at most the time that a guard lives",
+        "such an entry lives longer than in Kafka, by at most the lifetime of a guard",
         (
             Absent(Sort.NO_ROW, "VERIFYING FORGET", "partition_leader"),
             Absent(Sort.FIELD, "forgotten", "zombieproof.model.records.ProducerEntry"),
@@ -254,11 +259,11 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "of what a producer does before a record leaves: interceptors, serializers, an estimate of how far a batch can "
-        "be compressed; a batch that is too large is split in the middle",
+        "producer work before a record is sent: interceptors, serializers, the estimate of the compression ratio; a "
+        "batch that is too large is split in the middle",
         "none of it changes what a request means",
         "KafkaProducer.java, RecordAccumulator.java; reference §5.3",
-        "with which neighbours a record leaves is ours; in which order and under which sequence is Kafka's",
+        "batch boundaries differ from Kafka's; order and sequence numbers do not",
         (
             Absent(Sort.PARAMETER, "interceptors", "zombieproof.clients.producer.Producer"),
             Absent(Sort.PARAMETER, "compression_ratio", "zombieproof.clients.accumulator.Batching"),
@@ -266,18 +271,18 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "differences of releases that no decision can see",
-        "each difference of a rule is a switch of `Rules`; docs/rules.md lists what is none, with reasons",
+        "differences between releases that no decision can see",
+        "each difference in the rules is a switch of `Rules`; docs/rules.md lists the others, with reasons",
         "reference §11.3, §12.3",
-        "patch releases other than 4.0.0, configuration defaults and formats of older releases are not told apart",
+        "patch releases other than 4.0.0, configuration defaults and formats of older releases are not distinguished",
         (Absent(Sort.PRESET, "3.9.1"),),
     ),
     Omission(
         CHECKER,
-        "read-only requests: DescribeTransactions, ListTransactions, DescribeProducers, the positions in ListOffsets",
-        "they are decided and served by the brokers of this program, and change nothing that a scenario could notice",
+        "read-only requests: DescribeTransactions, ListTransactions, DescribeProducers, offsets in ListOffsets",
+        "the embedded brokers support them, and they change nothing that a scenario could notice",
         "reference §2.16",
-        "what they answer in the middle of a transaction is tested on the decisions and recordings, not explored",
+        "their responses during a transaction are tested on the decisions and recordings, not explored",
         (
             Absent(Sort.FIELD, "DESCRIBE_TRANSACTIONS", _KIND),
             Absent(Sort.FIELD, "LIST_TRANSACTIONS", _KIND),
@@ -286,12 +291,12 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "two controllers at a time, a controller that nobody reaches, and requests of a broker's former life",
-        "the controller is one counter that every node can reach; its answers are late, doubled or lost where "
-        "`--bounds id_blocks=1` asks for blocks at all (`producer_id_blocks` has it), elsewhere ids are counted; with "
-        "`controller_changes=1` its log lags behind, and its successor goes by that (`recorded_blocks` has it)",
+        "two controllers at a time, an unreachable controller, and requests of a broker from before its restart",
+        "the controller is one counter that every node can reach. With `--bounds id_blocks=1` (as in "
+        "`producer_id_blocks`), its responses can be delayed, duplicated or dropped; with `controller_changes=1` (as "
+        "in `recorded_blocks`), its log lags and its successor starts from that log",
         "ProducerIdControlManager.java, QuorumController.java; reference §2.16",
-        "that a controller refuses a broker's epoch of before, or is deposed and goes on, is not explored",
+        "a controller that refuses a stale broker epoch, or continues after it was replaced, is not explored",
         (
             Absent(Sort.FIELD, "controller", f"{_STATE}.State"),
             Absent(Sort.FIELD, "broker_epoch", f"{_STATE}.Allocation"),
@@ -299,64 +304,63 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "of a group's log: its other records, and offsets that a coordinator up to 3.9 notes before it appends them",
-        "a rebalance is one step, and what lies before its record is replicated in it, so that whoever hears of the "
-        "generation finds it; a commit is noted with its append, as by coordinators since 4.0",
+        "other records in a group's log, and offsets that a coordinator up to 3.9 stores in memory before the append",
+        "a rebalance is one step that also replicates all earlier records, so every member that learns the generation "
+        "finds them; a commit is stored with its append, as in coordinators since 4.0",
         "CoordinatorRuntime.java, GroupMetadataManager.scala (prepareTxnOffsetCommit); reference §4.1, §4.2",
-        "a group record that fails, and a reader between note and append by the rules up to 3.9, are not explored",
+        "a failed append of a group record, and a read between storing and append up to 3.9, are not explored",
         (Absent(Sort.FIELD, "noted", f"{_STATE}.Group"), Absent(Sort.FAULT, "FAIL_GROUP_RECORD")),
     ),
     Omission(
         CHECKER,
-        "leaders that ask a coordinator together",
-        "each partition has a leader of its own, and a question travels alone unless `--bounds verification_queue=1` "
-        "asks for the queue (`waiting_questions` has it): then it waits for those of the same partition",
+        "leaders that share a verification request",
+        "each partition has its own leader, and verification requests are sent alone. With `--bounds "
+        "verification_queue=1` (as in `waiting_questions`), they wait for earlier ones of the same partition",
         "AddPartitionsToTxnManager.java; reference §3.4",
-        "a request that asks about several partitions of one producer is tested on the steps and brokers, not explored",
+        "requests that verify several partitions of a producer are tested on state machines and brokers, not explored",
         (Absent(Sort.FIELD, "broker", f"{_STATE}.Partition"), Absent(Sort.FIELD, "partitions", f"{_STATE}.Message")),
     ),
     Omission(
         CHECKER,
         "the inner order of loading and unloading a coordinator partition",
-        "a load is one step from the end of the log to memory; which load a resignation ends (unload_by_epoch, "
-        "KAFKA-18137) is decided, and tested on the decision",
+        "a load is one step; which load a resignation cancels (unload_by_epoch, KAFKA-18137) is tested on the decision",
         "TransactionStateManager.loadTransactionsForTxnTopicPartition; reference §2.15",
-        "a coordinator that is loaded twice, or unloaded by a resignation that came late, is not explored",
+        "a coordinator that is loaded twice, or unloaded by a delayed resignation, is not explored",
         (Absent(Sort.FIELD, "loading", f"{_STATE}.Node"),),
     ),
     Omission(
         CHECKER,
-        "answers on their way, unless `--bounds answers_travel=1` asks for them",
-        "an answer is handled in the step that gives it: its receiver only waits, and what can happen to it meanwhile "
-        "happens to the request as well; small scopes explored both ways have the same verdicts",
+        "responses in flight, unless `--bounds answers_travel=1`",
+        "a response is handled in the step that produces it: its receiver only waits, and a fault of the response has "
+        "the same effect as one of the request; small scopes explored both ways have the same verdicts",
         "reference §2.17",
-        "stories of registered scenarios have no step in which an answer arrives",
+        "counterexamples of registered scenarios have no separate step for the arrival of a response",
         (Absent(Sort.BOUND, "answers_travel"),),
     ),
     Omission(
         CHECKER,
-        "late copies that every rule refuses for good, unless `--bounds keep_refused_copies=1` keeps them",
-        "they can change nothing any more; small scopes explored both ways have the same verdicts",
+        "delayed copies that every rule will always refuse, unless `--bounds keep_refused_copies=1`",
+        "they can no longer change anything; small scopes explored both ways have the same verdicts",
         "reference §3.3, §2.10",
-        "a rule that would accept one of them again has to be explored with them",
+        "a new rule that could accept one of them has to be explored with this bound",
         (Absent(Sort.BOUND, "keep_refused_copies"),),
     ),
     Omission(
         CHECKER,
-        "replicas that lag, unless `--bounds replicated=1` asks for them",
-        "what is in a log is replicated at once; with replicas that lag the log of a partition loses with "
-        "`--bounds truncations=1` what lies above the high watermark, and that of the coordinators nothing",
+        "lagging replicas, unless `--bounds replicated=1`",
+        "every append is replicated at once. With lagging replicas, `--bounds truncations=1` lets a partition lose its "
+        "log above the high watermark; logs of coordinators lose nothing",
         "Partition.scala, DelayedProduce.scala, UnifiedLog.unreplicatedTxns; reference §3.6",
-        "most stories of registered scenarios have no step in which a record is replicated",
+        "most counterexamples of registered scenarios have no step that replicates a record",
         (Absent(Sort.FIELD, "high_watermark", f"{_STATE}.Partition"),),
     ),
     Omission(
         CHECKER,
-        "a high watermark that the new leader does not know yet, unclean elections, acks below all",
-        "what is replicated stays known to be; a new leader whose log ends between the high watermark and the end is "
-        "as if that had been replicated just before",
+        "a high watermark that a new leader does not know yet, unclean elections, acks=0 and acks=1",
+        "a new leader knows the high watermark; if its log ends above it, the model treats that part as replicated "
+        "just before",
         "ReplicaManager.scala; KIP-101, KIP-207, KIP-966",
-        "nothing is said about OFFSET_NOT_AVAILABLE, about what an unclean election loses, or about acks=0 and 1",
+        "results do not cover OFFSET_NOT_AVAILABLE, losses of unclean elections, or acks=0 and acks=1",
         (
             Absent(Sort.FAULT, "UNCLEAN_ELECTION"),
             Absent(Sort.FIELD, "log_end", f"{_STATE}.Replica"),
@@ -365,11 +369,12 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "compaction of each replica by itself, and of records that share a key; disks",
-        "all replicas have what the cleaner has left of one; a record of a data partition has a key of its own, the "
-        "offsets of the group have one; what was written is there after a crash",
+        "separate compaction of each replica, compaction of records with the same key, disk faults",
+        "all replicas are compacted together; every record of a data partition has a different key, and all offsets of "
+        "the group have the same key; a crash loses no written data",
         "LogCleaner.java, UnifiedLog.java; reference §3.7, §3.8",
-        "no fault between the data and the list of a fetch, or between two segments of a pass, is found; no torn write",
+        "faults between the records and the aborted list of a fetch, or between two segments of a cleaner pass, and "
+        "torn writes are not explored",
         (
             Absent(Sort.FAULT, "CLEAN_SEGMENT"),
             Absent(Sort.FAULT, "TEAR"),
@@ -379,7 +384,7 @@ OMISSIONS: Final = (
     Omission(
         CHECKER,
         "time",
-        "a time-out, an expiry or a resend may happen at any moment at which it is possible at all",
+        "a timeout, an expiry or a retry may happen in every state in which it is possible",
         "reference §2.13, §2.14",
         "every schedule of a real clock is explored, and some that no clock allows",
         (Absent(Sort.FIELD, "now_ms", f"{_STATE}.State"),),
@@ -387,9 +392,9 @@ OMISSIONS: Final = (
     Omission(
         CHECKER,
         "more than one record in a batch",
-        "one record is one sequence number; longer batches move the same rules by larger steps",
+        "a record is one sequence number; longer batches follow the same rules with larger steps",
         "ProducerAppendInfo.java",
-        "partial overlaps of batches and the wrap of sequence numbers are tested on the decisions, not explored",
+        "partially overlapping batches and wrapping sequence numbers are tested on the decisions, not explored",
         (
             Absent(Sort.FIELD, "records", f"{_STATE}.LogRecord"),
             Absent(Sort.FIELD, "last_sequence", f"{_STATE}.LogRecord"),
@@ -398,51 +403,51 @@ OMISSIONS: Final = (
     Omission(
         CHECKER,
         "the window of five remembered batches",
-        "a scenario has at most three batches under way",
+        "a scenario has at most three batches in flight",
         "ProducerStateEntry.NUM_BATCHES_TO_RETAIN",
         "the sixth batch is tested on the decisions, not explored",
         (Absent(Sort.LIMIT, "CACHED=3", f"{_TRANSACTIONS}.capacities"),),
     ),
     Omission(
         CHECKER,
-        "what may come between a fence and the server's EndTxn behind it at one coordinator",
-        "both are one action; an append to the transaction log and its outcome are steps of their own only with "
-        "`--bounds appends_travel=1` (`appends_under_way` has it; `refused_completion`, with errors behind which "
-        "nobody appends again), elsewhere it is durable at once",
+        "events between a fence and the internal EndTxn that follows it at the same coordinator",
+        "both are one action. Appends to the transaction log are durable at once, unless `--bounds appends_travel=1` "
+        "separates an append from its outcome (as in `appends_under_way`, and in `refused_completion` with errors that "
+        "are not retried)",
         "TransactionCoordinator.endTransaction; reference §2.17",
         "a client's EndTxn between a fence and the abort that follows it is tested on the decisions, not explored",
         (Absent(Sort.FAULT, "ABORT_FENCED"),),
     ),
     Omission(
         CHECKER,
-        "clients of different generations in one run",
-        "a scenario's rules say which version every client uses",
+        "clients of different versions in one run",
+        "the rules of a scenario set the version of all clients",
         "reference §0, §7.7",
-        "an id that changes between the rules of version 0 and version 2 is replayed from recordings, not explored",
+        "a transactional id that switches between transaction versions 0 and 2 is checked in recordings, not explored",
         (Absent(Sort.FIELD, "rules", f"{_STATE}.Client"), Absent(Sort.FIELD, "version", f"{_STATE}.Client")),
     ),
     Omission(
         CHECKER,
         "an operator who aborts a hanging transaction",
-        "it is the repair of a fault whose cause is what the checker looks for",
+        "that repairs a fault, and the checker looks for its cause",
         "KIP-664; reference §3.5",
-        "an abort by an operator that hits a live transaction is judged in recordings, not explored",
+        "an operator abort of a live transaction is checked in recordings, not explored",
         (Absent(Sort.FAULT, "ABORT_HANGING"), Absent(Sort.FAULT, "ADMIN_ABORT")),
     ),
     Omission(
         REPLAY,
-        "whether something happened in time",
-        "clocks of brokers differ, and time stamps of records are the client's",
+        "whether events happened in time",
+        "broker clocks differ, and record timestamps come from clients",
         "reference §2.13, §2.14",
-        "a transaction that stays open for longer than its time-out allows is not reported",
+        "a transaction that stays open longer than its timeout is not reported",
         (Absent(Sort.PROMISE, "a_transaction_ends_in_time"),),
     ),
     Omission(
         REPLAY,
-        "requests that left no record",
-        "a log holds what was accepted",
+        "requests that leave no record",
+        "a log has only accepted requests",
         "reference §9",
-        "a refusal is judged only where a client or a broker wrote it down",
+        "a refused request is checked only if a client or broker logged it",
         (Absent(Sort.FIELD, "REQUESTS", "zombieproof.model.catalogue.Needs"),),
     ),
     Omission(
@@ -450,43 +455,44 @@ OMISSIONS: Final = (
         "records of the offsets topic other than offsets and markers",
         "group metadata does not take part in transactions",
         "reference §7.2",
-        "whether a commit came from a member of the group is not judged",
+        "whether a commit came from a group member is not checked",
         (Absent(Sort.FIELD, "group_metadata", "zombieproof.traces.evidence.Evidence"),),
     ),
 )
-"""Everything that is left out on purpose."""
+"""Everything that is omitted on purpose."""
 
 
 MEMORY_ONLY: Final = (
     MemoryOnly(
         "the last producer epoch",
         "Transaction.last_producer_epoch",
-        "an InitProducerId with the epoch before, whose answer was lost, is fenced instead of answered again (I11)",
+        "a retried InitProducerId with the previous epoch, whose response was lost, is fenced instead of answered "
+        "(I11)",
         "reference §2.2, §2.15, §14 (failover)",
     ),
     MemoryOnly(
         "the previous and the next producer id, in value version 0 and before 4.3",
         "Transaction.previous_producer_id, Transaction.next_producer_id",
-        "when the epochs of a producer id are used up: a retry under the old id is a stranger's, and a decided "
-        "transaction completes under the old id",
+        "after the epochs of a producer id are exhausted: a retry with the old id is not recognised, and a prepared "
+        "transaction completes with the old id",
         "reference §2.2; KAFKA-20310",
     ),
     MemoryOnly(
         "a fence whose abort could not be written",
         "Transaction.failed_epoch_fence, Transaction.producer_epoch",
-        "the epoch that the fence had raised is that of the owner again, who may go on",
+        "the owner gets back the epoch that the fence had bumped, and may continue",
         "reference §2.2, §2.10 (F1); TransactionMetadata.hasFailedEpochFence",
     ),
     MemoryOnly(
         "the start of the transaction before the last InitProducerId, before 4.0",
         "Transaction.start_ms",
-        "DescribeTransactions tells no start time",
+        "DescribeTransactions has no start time",
         "reference §14 (3.9.1 against 4.3.1)",
     ),
     MemoryOnly(
         "a pending transition whose record cannot be written",
         "Transaction.pending_state",
-        "the transactional id answers CONCURRENT_TRANSACTIONS no longer",
+        "requests for the transactional id no longer get CONCURRENT_TRANSACTIONS",
         "reference §2.6 (G1), §14 (TV2-style requests on a TV0 cluster)",
     ),
     MemoryOnly(
@@ -496,88 +502,88 @@ MEMORY_ONLY: Final = (
         "reference §2.2 (fresh metadata)",
     ),
     MemoryOnly(
-        "that an append was reported as failed, although the log has it",
+        "that an append was reported as failed although the log has it",
         "LoadedPartition.transactions",
         "the transaction is in the state whose record failed",
         "reference §2.6 (ambiguity)",
     ),
     MemoryOnly(
-        "how far the markers of a decided transaction have come",
+        "which markers of a prepared transaction have been written",
         "Transaction.partitions, MarkerChannel, Completions",
-        "every marker is sent again, also those that are written, and those that nobody would have sent again",
+        "every marker is sent again, including those already written and those that would not have been retried",
         "reference §2.12, §2.15 (Z6), §14",
     ),
     MemoryOnly(
         "verifications",
         "ProducerEntry.guard, guard_epoch, lowest_sequence, supports_epoch_bump",
-        "a first batch may begin at the sequence at which another one was being verified",
+        "a first batch may start with the sequence of another batch that was being verified",
         "reference §3.4, §3.7; VerificationStateEntry",
     ),
     MemoryOnly(
-        "all batches of a producer but the newest",
+        "all batches of a producer except the newest",
         "ProducerEntry.batches",
-        "an older duplicate answers DUPLICATE_SEQUENCE_NUMBER or OUT_OF_ORDER_SEQUENCE_NUMBER, not its offset",
+        "an older duplicate gets DUPLICATE_SEQUENCE_NUMBER or OUT_OF_ORDER_SEQUENCE_NUMBER instead of its offset",
         "reference §3.7, §14 on §3.7",
     ),
     MemoryOnly(
-        "a producer that is due to be forgotten and has not been looked at yet",
+        "an expired producer that has not been removed yet",
         "ProducerStates",
-        "it is forgotten by the start, not by the next sweep",
+        "the start removes it, instead of the next expiry check",
         "reference §3.7; ProducerStateManager.loadFromSnapshot",
     ),
     MemoryOnly(
         "the epochs of leaders and coordinators",
         "Replica.leader_epoch, LoadedPartition.coordinator_epoch",
-        "they rise: markers of before are fenced, new batches and markers carry them",
+        "they increase: earlier markers are fenced, and new batches and markers have the new epochs",
         "reference §2.15 (Z1), §3.5",
     ),
     MemoryOnly(
         "the high watermark",
         "Replica.high_watermark",
-        "what was not known to be replicated may be read: a replica alone has all of it",
-        "reference §3.6; a checkpoint that Kafka writes now and then",
+        "records that were not known to be replicated become readable, because a single replica has them all",
+        "reference §3.6; Kafka checkpoints it periodically",
     ),
     MemoryOnly(
         "requests in progress",
         "Network.in_flight, Broker",
-        "they are not answered, and what they would have written is not written",
+        "they get no response and write nothing",
         "RequestChannel, purgatories; reference §2.17",
     ),
     MemoryOnly(
-        "member ids that were given out",
+        "member ids that were assigned but have not joined",
         "ClassicGroup.pending",
-        "who joins with such an id is unknown",
+        "a join with such an id gets UNKNOWN_MEMBER_ID",
         "ClassicGroup.pendingJoinMembers; KIP-394",
     ),
     MemoryOnly(
-        "a generation whose assignment is not there yet, and a rebalance that has not ended",
+        "a generation without an assignment yet, and an unfinished rebalance",
         "ClassicGroup",
-        "the generation before counts, and its members are in",
+        "the previous generation is valid, with its members",
         "ClassicGroup.java; reference §4.1",
     ),
     MemoryOnly(
-        "when a member was heard of last",
+        "the last heartbeat of a member",
         "Member.until_ms, ConsumerMember.session_until_ms",
-        "its session, and the time that it has to give something back, begin anew",
+        "its session timeout and its revocation timeout start again",
         "GroupMetadataManager.onLoaded",
     ),
     MemoryOnly(
-        "a group that nothing was ever written of",
+        "a group without any record",
         "GroupStore.groups",
-        "there is no such group",
+        "the group does not exist",
         "OffsetMetadataManager.commitOffset; reference §4.1",
     ),
     MemoryOnly(
-        "that a refused commit took waiting offsets along, before 4.0",
+        "that a failed commit dropped pending offsets, before 4.0",
         "OffsetStore",
-        "the offsets wait again, or are committed if their marker has come meanwhile",
+        "the offsets are pending again, or committed if their marker has been written since",
         "GroupMetadata.failPendingTxnOffsetCommit; bugs.md B74",
     ),
     MemoryOnly(
-        "when a consumer group was assigned last",
+        "the time of the last assignment of a consumer group",
         "ConsumerGroup.assigned_ms, patterns_read_ms, counts",
-        "the next assignment is due at once, and so is the reading of regular expressions",
+        "the next assignment and the next evaluation of regular expressions are due at once",
         "KIP-1263; ConsumerGroup.lastResolvedRegularExpressionRefreshTimeMs",
     ),
 )
-"""Everything that memory knows and no log: whoever reads the logs answers as before, but for this."""
+"""All state that is only in memory: after reading its logs, a broker answers as before except for this."""

@@ -40,8 +40,8 @@ def line_of(kafka: str) -> str:
         if numbers[: len(wanted)] == wanted and len(numbers) <= len(wanted) + 1 and numbers[-1].isdecimal():
             return line
     raise UnknownRelease(
-        f"Kafka {kafka!r} is no release with transactions that is known here; there are {RELEASES[0]} to "
-        f"{RELEASES[-1]}: give a line such as 3.9, or a patch release such as 3.9.1"
+        f"unknown Kafka release {kafka!r}; known: {RELEASES[0]} to {RELEASES[-1]}. Give a release line such as 3.9, "
+        f"or a patch release such as 3.9.1"
     )
 
 
@@ -75,8 +75,10 @@ def transaction_version_of(kafka: str, transaction_version: int | None) -> int:
     if transaction_version is None:
         return int(newest)
     if not 0 <= transaction_version <= newest:
-        legal = "0, 1 or 2" if newest else f"0 only; the others came with {FIRST_WITH_TRANSACTION_VERSIONS}"
-        raise UnknownRelease(f"Kafka {kafka} has no transaction version {transaction_version}: it can be at {legal}")
+        legal = "0, 1 or 2" if newest else f"0 (others need {FIRST_WITH_TRANSACTION_VERSIONS} or newer)"
+        raise UnknownRelease(
+            f"Kafka {kafka} does not support transaction version {transaction_version}; legal: {legal}"
+        )
     return int(transaction_version)
 
 

@@ -94,28 +94,28 @@ class Rules:
         row="Z6",
     )
     memory_follows_log: int = switch(
-        "a coordinator's memory moves when its log has the record, and not when the log refuses it",
+        "a coordinator updates its memory only after the append to its log succeeded",
         since="0.11.0",
         source="KIP-98",
         row="§2.6",
     )
     refused_append_clears_pending: int = switch(
-        "a transition that the log has refused is pending no longer", since="0.11.0", source="KIP-98", row="§2.6"
+        "a failed append clears the pending transition", since="0.11.0", source="KIP-98", row="§2.6"
     )
     completion_is_appended_again: int = switch(
-        "a completion that the log does not take for the moment is appended again",
+        "a completion whose append fails with a retriable error is appended again",
         since="0.11.0",
         source="KIP-98",
         row="§2.12",
     )
     leader_reads_log: int = switch(
-        "a new leader knows of producers and transactions what its log says",
+        "a new leader rebuilds producers and transactions from its log",
         since="0.11.0",
         source="KIP-98",
         row="§3.7",
     )
     answers_wait: int = switch(
-        "who waits for all replicas in sync is answered when the high watermark has passed the record",
+        "a request with acks=all is answered when the high watermark has passed its records",
         since="0.11.0",
         source="KAFKA-50",
         row="§3.5, O10",
@@ -124,22 +124,25 @@ class Rules:
         "consumers read nothing above the high watermark", since="0.11.0", source="KAFKA-50", row="§3.6"
     )
     stable_waits_for_marker: int = switch(
-        "a transaction that has ended is stable only when its marker is replicated",
+        "the last stable offset passes a transaction only when its marker is replicated",
         since="0.11.0",
         source="KIP-98",
         row="§3.6",
     )
     cut_log_reloads: int = switch(
-        "a replica whose log is cut knows of producers what the rest of its log says",
+        "a replica that truncates its log rebuilds its producers from the rest",
         since="0.11.0",
         source="KIP-98",
         row="§3.7",
     )
     init_raises_epoch: int = switch(
-        "InitProducerId raises the epoch of a producer id that is in use", since="0.11.0", source="KIP-98", row="I11C"
+        "InitProducerId bumps the epoch of a producer id that is in use", since="0.11.0", source="KIP-98", row="I11C"
     )
     skipping_ends: int = switch(
-        "a read_committed consumer delivers again behind the abort marker", since="0.11.0", source="KIP-98", row="§6"
+        "a read_committed consumer stops skipping the records of a producer at its abort marker",
+        since="0.11.0",
+        source="KIP-98",
+        row="§6",
     )
     only_idle_ids_expire: int = switch(
         "a transactional id with an open transaction does not expire", since="0.11.0", source="KIP-98", row="Y1"
@@ -148,104 +151,109 @@ class Rules:
         "a read_committed fetch ends at the last stable offset", since="0.11.0", source="KIP-98", row="§3.6"
     )
     aborted_list: int = switch(
-        "a read_committed consumer skips what the broker lists as aborted", since="0.11.0", source="KIP-98", row="§6"
+        "a read_committed consumer skips the transactions that the broker lists as aborted",
+        since="0.11.0",
+        source="KIP-98",
+        row="§6",
     )
     aborted_list_last: int = switch(
-        "a fetch takes the list of aborted transactions when it has read, and not before it knows its bound",
+        "a fetch fixes its upper bound before it reads, and collects the list of aborted transactions afterwards",
         since="0.11.0",
         source="KIP-98; KAFKA-5376",
         row="§6",
     )
     cleaner_stops_at_stable: int = switch(
-        "the cleaner goes no further than the last stable offset", since="0.11.0", source="KIP-98", row="§3.8"
+        "the log cleaner stops at the last stable offset", since="0.11.0", source="KIP-98", row="§3.8"
     )
     marker_outlives_data: int = switch(
-        "the cleaner leaves a marker while it meets a batch of its transaction",
+        "the log cleaner keeps a marker while batches of its transaction remain",
         since="0.11.0",
         source="KIP-98",
         row="§3.8",
     )
     last_batch_outlives_records: int = switch(
-        "the last batch of a producer stays in a cleaned log, if without records",
+        "the log cleaner keeps the last batch of a producer, even without records",
         since="0.11.0",
         source="KIP-98",
         row="§3.8",
     )
     snapshot_keeps_open: int = switch(
-        "a snapshot of producers has their open transactions", since="0.11.0", source="KIP-98", row="§3.7"
+        "a producer snapshot includes open transactions", since="0.11.0", source="KIP-98", row="§3.7"
     )
     producers_outlive_records: int = switch(
-        "a producer stays known when retention has removed its last record",
+        "a producer stays known after retention has removed its last record",
         since="2.4",
         source="KAFKA-7190",
         row="§3.7",
     )
     kip360: int = switch(
-        "InitProducerId honours the (producer id, epoch) a recovering client expects; an unknown producer may continue",
+        "InitProducerId honours the (producer id, epoch) that a recovering client sends; an unknown producer "
+        "may continue",
         since="2.5",
         source="KIP-360",
         row="I9, I11, S3",
     )
     kip447_fence: int = switch(
-        "TxnOffsetCommit is refused when member or generation are stale", since="2.5", source="KIP-447", row="O6"
+        "TxnOffsetCommit is refused if the member or generation is stale", since="2.5", source="KIP-447", row="O6"
     )
     kip447_stable: int = switch(
-        "OffsetFetch can ask for stable offsets and is told to wait while transactional ones are pending",
+        "OffsetFetch can require stable offsets; the client then retries while transactional offsets are pending",
         since="2.5",
         source="KIP-447",
         row="§4.5",
     )
     kip588: int = switch(
-        "a fenced transactional producer gets PRODUCER_FENCED, a stale epoch at a partition is only abortable",
+        "a fenced transactional producer gets PRODUCER_FENCED; a stale epoch at a partition is only abortable",
         since="2.7",
         source="KIP-588",
         row="A4, §5.5",
     )
     mapping_fatal: int = switch(
-        "INVALID_PRODUCER_ID_MAPPING ends the producer; before, its transaction could be aborted",
+        "INVALID_PRODUCER_ID_MAPPING is fatal for the producer; before, it could abort its transaction",
         since="4.0",
         source="KIP-1050",
         row="§5.5, §5.6",
     )
     refused_init_starts_over: int = switch(
-        "a producer whose InitProducerId is refused for want of rights may initialise again; before, it was ended",
+        "a producer whose InitProducerId fails authorization may initialise again; before, the error was fatal",
         since="3.6",
         source="KAFKA-13668",
         row="§5.5",
     )
     forgotten_partition_changes_identity: int = switch(
-        "an idempotent producer that has forgotten the sequences of a partition begins it again under another identity",
+        "an idempotent producer that has lost the sequences of a partition restarts it with a new epoch or producer id",
         since="0.11.0",
         source="KIP-98; KIP-360",
         row="§5.6",
     )
     only_the_same_end_is_resumed: int = switch(
-        "behind a commit or abort that timed out the same call gets its result, and the other one is refused",
+        "after a commit or abort that timed out, repeating the same call returns its result, and the other "
+        "call is refused",
         since="0.11.0",
         source="KIP-98",
         row="§5.2",
     )
     ended_call_keeps_result: int = switch(
-        "a call that timed out gets its result when it is made again, also if the answer came before; before, it was "
-        "refused then",
+        "a repeated call after a timeout returns its result even if the response has already arrived; "
+        "before, it was refused",
         since="3.1.1",
         source="KAFKA-13412",
         row="§5.2",
     )
     retries_by_class: int = switch(
-        "a client repeats what a coordinator answers with any retriable error; before, with a few that it named",
+        "a client retries any retriable error of a coordinator; before, only a few named ones",
         since="3.3.2",
         source="KAFKA-14417",
         row="§5.5",
     )
     commit_retries_by_class: int = switch(
-        "so does TxnOffsetCommit",
+        "TxnOffsetCommit retries any retriable error; before, only a few named ones",
         since="3.8",
         source="seen: its handler names the errors up to 3.7",
         row="§5.5",
     )
     commit_waits_for_load: int = switch(
-        "TxnOffsetCommit is repeated while the group coordinator loads; before, that ended the producer",
+        "TxnOffsetCommit is retried while the group coordinator loads; before, that was fatal for the producer",
         since="2.0.1",
         source="KAFKA-7296",
         row="§5.5",
@@ -257,46 +265,47 @@ class Rules:
         row="§5.6",
     )
     timeout_bump: int = switch(
-        "a timed out transaction is aborted under a raised epoch", since="1.0", source="KAFKA-6119", row="X5"
+        "a transaction that times out is aborted with a bumped epoch", since="1.0", source="KAFKA-6119", row="X5"
     )
     fence_bump: int = switch(
-        "a takeover raises the epoch before it aborts, so that the abort markers fence",
+        "InitProducerId bumps the epoch before it aborts an open transaction, so the abort markers fence the "
+        "old producer",
         since="0.11.0",
         source="KAFKA-5231",
         row="I12",
     )
     fence_failed_flag: int = switch(
-        "a fence whose append failed is not raised again", since="2.6", source="KAFKA-9666", row="F1"
+        "a fence whose append failed does not bump the epoch again", since="2.6", source="KAFKA-9666", row="F1"
     )
     strict_end: int = switch(
-        "EndTxn of a client must carry the current producer epoch", since="0.11.0", source="KIP-98", row="E4"
+        "EndTxn of a client must have the current producer epoch", since="0.11.0", source="KIP-98", row="E4"
     )
     end_refuses_higher_epoch: int = switch(
-        "EndTxn of a client is refused for an epoch above the current one as well",
+        "EndTxn of a client with an epoch above the current one is refused too",
         since="2.6",
         source="KAFKA-9600",
         row="E4",
     )
     verification: int = switch(
-        "a leader asks the coordinator before the first batch of a transaction",
+        "a leader verifies the first batch of a transaction with the coordinator",
         since="3.6",
         source="KIP-890 part 1",
         row="§3.4, A3",
     )
     questions_follow: int = switch(
-        "what waits for a coordinator is asked when the request before it has come back, or is lost",
+        "waiting verification requests are sent to a coordinator when the previous request is answered or lost",
         since="3.6",
         source="KIP-890 part 1",
         row="§3.4",
     )
     verification_guard: int = switch(
-        "a verification answer counts only for the guard it was asked for (a marker in between voids it)",
+        "a verification response counts only for the guard of its request; a marker in between voids it",
         since="3.6",
         source="KAFKA-14884",
         row="A3",
     )
     guard_lowest_seq: int = switch(
-        "while a producer is verified, no batch above the lowest sequence asked for is accepted",
+        "while a producer is being verified, batches above the lowest sequence under verification are refused",
         since="3.6",
         source="KAFKA-14920",
         row="S2",
@@ -308,37 +317,37 @@ class Rules:
         row="V7",
     )
     pending_first: int = switch(
-        "AddPartitionsToTxn looks for a transition under way before it compares producer id and epoch",
+        "AddPartitionsToTxn checks for a pending transition before it compares producer id and epoch",
         since="4.0",
         source="KAFKA-18660",
         row="P3",
     )
     epoch_aware_ongoing: int = switch(
-        "an open transaction counts for a batch only if it is of the batch's epoch",
+        "an open transaction counts for a batch only if both have the same epoch",
         since="4.0",
         source="KAFKA-18575",
         row="§3.3 ongoing",
     )
     stale_epoch_first: int = switch(
-        "a transactional batch of an older epoch is INVALID_PRODUCER_EPOCH even when unverified",
+        "a transactional batch with an older epoch gets INVALID_PRODUCER_EPOCH even if it is not verified",
         since="4.1",
         source="KAFKA-19690",
         row="A2",
     )
     guard_keep_same_epoch: int = switch(
-        "the marker of the previous TV2 transaction leaves the guard of the next one alone",
+        "the marker of the previous TV2 transaction does not clear the guard of the next one",
         since="4.0",
         source="KAFKA-18654",
         row="§3.4 step 8",
     )
     tv2_first_seq_zero: int = switch(
-        "a producer that joins by Produce 12 starts with sequence 0 where the leader remembers no batch",
+        "a producer that joins with Produce 12 starts at sequence 0 if the leader has no batches of it",
         since="4.1",
         source="KAFKA-18202",
         row="S1",
     )
     single_fence_bump: int = switch(
-        "a TV2 fence raises the epoch once, not twice", since="4.0.1", source="KAFKA-19367", row="I12, §2.11"
+        "a TV2 fence bumps the epoch once, not twice", since="4.0.1", source="KAFKA-19367", row="I12, §2.11"
     )
     fence_rotation: int = switch(
         "a TV2 fence of an exhausted epoch rotates the producer id", since="4.3", source="KAFKA-20090", row="§2.11"
@@ -347,150 +356,154 @@ class Rules:
         "previous and next producer id survive a coordinator failover", since="4.3", source="KAFKA-20310", row="§2.2"
     )
     marker_strict: int = switch(
-        "a TV2 marker must carry an epoch above that of the data it ends", since="4.2", source="KIP-1228", row="M2"
+        "a TV2 marker must have a higher epoch than the data that it ends", since="4.2", source="KIP-1228", row="M2"
     )
     marker_retry_relax: int = switch(
         "a TV2 marker that repeats the last one is accepted", since="4.2", source="KAFKA-19999", row="M3"
     )
     marker_needs_data: int = switch(
-        "a marker where nothing is open ends no transaction",
+        "a marker on a partition without an open transaction ends nothing",
         since="2.8",
         source="KAFKA-10702",
         row="M5, §11.3",
     )
     marker_coordinator_epoch: int = switch(
-        "a marker of a deposed coordinator is refused", since="0.11.0", source="KIP-98", row="M4"
+        "a marker of a stale coordinator is refused", since="0.11.0", source="KIP-98", row="M4"
     )
     marker_waits_for_leader: int = switch(
-        "a marker for a partition without a live leader waits; only a deleted topic is skipped",
+        "a marker for a partition without a live leader waits; it is skipped only if the topic is deleted",
         since="0.11.0",
         until="4.0",
         source="KAFKA-20734",
         row="§2.12, §14",
     )
     abort_120_fatal: int = switch(
-        "TRANSACTION_ABORTABLE in answer to an abort is fatal", since="4.1", source="KAFKA-19250", row="§5.5"
+        "TRANSACTION_ABORTABLE in response to an abort is fatal", since="4.1", source="KAFKA-19250", row="§5.5"
     )
     upgrade_bump: int = switch(
-        "a client that learns of transaction version 2 while it ends a transaction raises its epoch behind the end",
+        "a client that learns of transaction version 2 while ending a transaction bumps its epoch afterwards",
         since="4.0",
         source="KAFKA-18227",
         row="§5.1, §5.4",
     )
     init_clears_start: int = switch(
-        "InitProducerId clears the start time of the transaction before it, in memory as in the log",
+        "InitProducerId clears the start time of the previous transaction in memory, as in the log",
         since="4.0",
         source="seen: not on 3.9.1, but on 4.3.1",
         row="§2.4, §14",
     )
     client_version_in_records: int = switch(
-        "a record holds the transaction version of the client's operation, which value version 0 cannot",
+        "a record has the transaction version of the client's operation, which value version 0 cannot store",
         since="4.0",
         source="KIP-890 part 2",
         row="§7.1, §14",
     )
     end_by_request_version: int = switch(
-        "EndTxn follows the rules of the request's version; before, the version in the record said what a retry is",
+        "EndTxn follows the rules of the request version; before, the version in the record identified retries",
         since="4.0",
         source="KIP-890 part 2",
         row="§2.10, §2.11",
     )
     completion_keeps_last_epoch: int = switch(
-        "the end of a TV2 transaction leaves what is known of the epoch before it, for a client that asks again",
+        "completing a TV2 transaction keeps the previous epoch, so a retry of the client is recognised",
         since="4.0",
         source="KIP-890 part 2",
         row="§2.3",
     )
     last_epoch_recovery: int = switch(
-        "a transaction that is open under the last epoch can be fenced and aborted",
+        "a transaction that is open with the last epoch can be fenced and aborted",
         since="4.3",
         source="KAFKA-20090",
         row="§2.3, §2.11",
     )
     unload_by_epoch: int = switch(
-        "a resignation ends every load that began under an older epoch, not only one of its own epoch",
+        "a resignation cancels every load that began with an older epoch, not only one with its own epoch",
         since="4.0",
         source="KAFKA-18137",
         row="Z7",
     )
     pid_block_order: int = switch(
-        "a broker refuses a block of producer ids that does not lie above the one it has",
+        "a broker refuses a block of producer ids that is not above its current one",
         since="3.0",
         source="KIP-730",
         row="§2.16",
     )
     block_recorded_first: int = switch(
-        "a block of producer ids is handed out when it is durable that it is",
+        "the controller returns a block of producer ids only after it is durable",
         since="0.11.0",
         source="KIP-98",
         row="§2.16",
     )
     commit_waits_for_replicas: int = switch(
-        "a commit of offsets is answered when all replicas in sync have it", since="0.11.0", source="KIP-98", row="§4.1"
+        "an offset commit is answered when all in-sync replicas have it", since="0.11.0", source="KIP-98", row="§4.1"
     )
     failed_commit_leaves_nothing: int = switch(
-        "a commit of offsets whose append fails is not in memory either", since="0.11.0", source="KIP-98", row="§4.2"
+        "an offset commit whose append fails leaves nothing in memory", since="0.11.0", source="KIP-98", row="§4.2"
     )
     generation_is_recorded_first: int = switch(
-        "members hear of a new generation when the log of the group has it", since="0.11.0", source="KIP-98", row="§4.1"
+        "members learn of a new generation only after the group's log has it",
+        since="0.11.0",
+        source="KIP-98",
+        row="§4.1",
     )
     absent_group_generation: int = switch(
-        "a generation for a group that does not exist is ILLEGAL_GENERATION; before, UNKNOWN_MEMBER_ID",
+        "a generation for a group that does not exist gets ILLEGAL_GENERATION; before, UNKNOWN_MEMBER_ID",
         since="4.0",
         source="KIP-848",
         row="O3, §14",
     )
     refused_commit_keeps_pending: int = switch(
-        "a TxnOffsetCommit whose append is refused leaves alone what waits under its producer id",
+        "a TxnOffsetCommit whose append fails keeps earlier pending offsets of its producer id",
         since="4.0",
         source="seen: not on 3.9.1 and 3.9.2, but on 4.3.1",
         row="§4.2",
     )
     loaded_tombstone_ends_pending: int = switch(
-        "a deleted offset that is read from the log takes along what waits in its place; before, only in memory",
+        "loading a tombstone of an offset also drops the pending offset of that partition; before, only in memory",
         since="4.0",
         source="seen: not on 3.9.1, but on 4.3.1",
         row="§4.5",
     )
     given_back_id_rebalances: int = switch(
-        "a LeaveGroup of somebody who only had its id opens a rebalance of a group that has members",
+        "LeaveGroup with a member id that never joined starts a rebalance if the group has members",
         since="4.0",
         source="seen: not on 3.9.1, but on 4.3.1",
         row="§4.1",
     )
     refused_append_is_for_all: int = switch(
-        "a refused append of offsets is told for every partition of the commit; before, not where metadata is too long",
+        "a failed append of offsets is reported for every partition of the commit; before, not for those "
+        "with too much metadata",
         since="4.0",
         source="seen: not on 3.9.1, but on 4.3.1",
         row="O9",
     )
     offset_keeps_topic_id: int = switch(
-        "an offset that is committed outside of transactions is stored with the id of its topic",
+        "a non-transactional offset is stored with its topic id",
         since="4.1",
         source="OffsetCommitValue.json; seen on 4.3.1 and 4.4.0",
         row="§7.2",
     )
     txn_offset_keeps_topic_id: int = switch(
-        "an offset that a transaction commits is stored with the id of its topic",
+        "a transactional offset is stored with its topic id",
         since="4.4",
         source="KIP-1319; seen: not on 4.3.1, but on 4.4.0",
         row="§7.2",
     )
     full_group_keeps_static_place: int = switch(
-        "a static member takes its place in a full group of the consumer protocol under another member id",
+        "a static member with a new member id keeps its place in a full group of the consumer protocol",
         since="4.4",
         source="seen: not on 4.3.1, but on 4.4.0",
         row="§4.1",
     )
     emptied_group_assigns_at_once: int = switch(
-        "the first member of a consumer group that was emptied is assigned at once; before, only when the assignment "
-        "interval was over",
+        "the first member of an emptied consumer group gets an assignment at once; before, after the "
+        "assignment interval",
         since="4.4",
         source="seen: not on 4.3.1, but on 4.4.0",
         row="§4.1",
     )
     unknown_producer_id: int = switch(
-        "a batch of an unknown producer that does not begin with sequence 0 is UNKNOWN_PRODUCER_ID",
+        "a batch of an unknown producer that does not start with sequence 0 gets UNKNOWN_PRODUCER_ID",
         since="1.0",
         until="2.4",
         source="KAFKA-5793",
@@ -498,7 +511,7 @@ class Rules:
         newest=0,
     )
     unknown_after_marker: int = switch(
-        "so is such a batch where only a marker of the producer's epoch is known",
+        "such a batch gets UNKNOWN_PRODUCER_ID also if only a marker of the producer's epoch is known",
         since="2.0",
         until="2.4",
         source="KAFKA-7298",
@@ -506,27 +519,27 @@ class Rules:
         newest=0,
     )
     late_commit_is_fenced: int = switch(
-        "EndTxn that commits after the coordinator has aborted is PRODUCER_FENCED; before, INVALID_TXN_STATE",
+        "EndTxn that commits after the coordinator has aborted gets PRODUCER_FENCED; before, INVALID_TXN_STATE",
         since="",
         source="KAFKA-20785",
         row="T8",
     )
     persist_last_epoch: int = switch(
-        "the previous producer epoch survives a coordinator failover, so that a repeated InitProducerId is recognised",
+        "the previous producer epoch survives a coordinator failover, so a repeated InitProducerId is recognised",
         since="",
         source="B81; KAFKA-20357",
         row="§2.2, I11E",
         newest=0,
     )
     marker_keeps_newer_guard: int = switch(
-        "a marker of an older epoch leaves the verification guard of a newer epoch in place",
+        "a marker with an older epoch does not clear the verification guard of a newer epoch",
         since="",
         source="B82",
         row="§3.4 step 8",
         newest=0,
     )
     deletion_waits_for_offsets: int = switch(
-        "DeleteGroups is refused while offsets of an open transaction are pending in the group",
+        "DeleteGroups is refused while the group has pending transactional offsets",
         since="",
         source="B80",
         row="§4.2",
@@ -539,14 +552,14 @@ class Rules:
         row="§4.1",
     )
     retry_looks_topic_ids_up: int = switch(
-        "a repeated TxnOffsetCommit takes its topic ids from the metadata; before, those of its first attempt",
+        "a retried TxnOffsetCommit looks up its topic ids in the metadata; before, it kept those of the first attempt",
         since="",
         source="B79",
         row="§5.5",
         newest=0,
     )
     kip939: int = switch(
-        "InitProducerId can keep an open transaction for an outer two-phase commit",
+        "InitProducerId can keep a prepared transaction open for an external two-phase commit",
         since="",
         source="KIP-939",
         row="I4, §11.2",
@@ -600,9 +613,9 @@ def preset_name(kafka: str, transaction_version: int | None = None) -> str:
 
 def _presets() -> Mapping[str, tuple[str, Mapping[str, int]]]:
     found: dict[str, tuple[str, Mapping[str, int]]] = {
-        "newest": ("transaction version 2 with all its repairs", {}),
+        "newest": ("transaction version 2 with all fixes", {}),
         "kip939": (
-            "the newest rules with two-phase participation (KIP-939), which no release has whole",
+            "the newest rules with two-phase commit (KIP-939), which no release has completely",
             {"kip939": 1},
         ),
         "kip98": ("Kafka 0.11.0: the original rules", _changes("0.11.0")),
@@ -700,17 +713,17 @@ def with_switches(rules: Rules, on: Iterable[str] = (), off: Iterable[str] = ())
     numbers = [found for found in map(setting, on) if found]
     twice = sorted({name for name, _ in numbers if [each for each, _ in numbers].count(name) > 1})
     if twice:
-        raise UnknownRule(f"{', '.join(twice)}: set twice; choose one")
+        raise UnknownRule(f"{', '.join(twice)}: given twice; choose one value")
     known = {facts.name for facts in switches()}
     on = tuple(name for name in on if not setting(name))
     for name in (*on, *off):
         number, _, value = (part.strip() for part in name.partition("="))
         if number in NUMBERS:
             value = value or str(NUMBERS[number][0])
-            raise UnknownRule(f"{number} is a number, not a switch: set it by --with {number}={value}")
+            raise UnknownRule(f"{number} is a number, not a switch: set it with --with {number}={value}")
         if name not in known:
             raise UnknownRule(f"no rule is named {name!r}; there are: {', '.join(sorted(known))}")
     both = set(on) & set(off)
     if both:
-        raise UnknownRule(f"{', '.join(sorted(both))}: asked for with and without at once; choose one")
+        raise UnknownRule(f"{', '.join(sorted(both))}: given with --with and --without; choose one")
     return replace(rules, **dict.fromkeys(on, 1), **dict.fromkeys(off, 0), **dict(numbers))

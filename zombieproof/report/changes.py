@@ -251,7 +251,7 @@ def _applications(before: State, after: State) -> Iterator[str]:
     for label, (facts_before, facts) in enumerate(zip(before.ghost.labels, after.ghost.labels, strict=True), start=1):
         who = label_name(label)
         for p in bits(facts.acked & ~facts_before.acked):
-            yield f"{who[0]} is told that {partition_name(p)} has its part of {who}"
+            yield f"{who[0]} gets the ack from {partition_name(p)} for {who}"
         if facts.result != facts_before.result:
             yield f"{who[0]} is told that {who} is {FATES[Outcome(facts.result)]}{_but(after, label, facts.result)}"
 

@@ -182,7 +182,7 @@ def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = F
         screen.say(_for_ever(story, story.repeats_from), "bold red", indent, hang=2)
     if story.ending:
         screen.say()
-        screen.say("What there is then", "bold", indent)
+        screen.say("Final state", "bold", indent)
         width = max(len(line.subject) for line in story.ending)
         for line in story.ending:
             screen.say(f"{line.subject.ljust(width)}  {line.text}", indent=indent + 2, hang=width + 5)
@@ -215,15 +215,15 @@ def next_commands(run: Run) -> list[tuple[str, str]]:
         off = tuple(rule for rule in off if rule in run.checked.scenario.readings)
     if off:
         flags = " ".join(f"--with {rule}" for rule in off)
-        commands.append((f"{command_of(run, without=False)} {flags}", "the same with what was switched off"))
+        commands.append((f"{command_of(run, without=False)} {flags}", "the same with the disabled rules enabled"))
     elif has_rules(run.checked) and run.checked.rules_name != "newest":
-        commands.append((f"zombieproof check {run.asked} --rules newest", "the same under the newest rules"))
+        commands.append((f"zombieproof check {run.asked} --rules newest", "the same with the newest rules"))
     if run.story is not None:
-        commands.append((f"{command_of(run)} -o story.jsonl", "this story as a file"))
+        commands.append((f"{command_of(run)} -o story.jsonl", "save this counterexample"))
         origin = run.checked.scenario.origin
         again = f"zombieproof replay story.jsonl --scenario {origin}" if origin else "zombieproof replay story.jsonl"
-        commands.append((again, "run it again, step by step, interpreted"))
-    commands.append((f"zombieproof scenarios {run.asked}", "what this scenario is about"))
+        commands.append((again, "replay it step by step"))
+    commands.append((f"zombieproof scenarios {run.asked}", "describe this scenario"))
     return commands
 
 

@@ -25,7 +25,7 @@ def show(screen: Screen, tallies: Sequence[Tally]) -> None:
         screen.say(f"and {len(differences) - SHOWN_DIFFERENCES:,} more; --json has them all")
     damaged = [found for tally in tallies for found in tally.damaged]
     for found_line in damaged[:SHOWN_DAMAGED]:
-        screen.say(f"not understood: {found_line}", "bold yellow", hang=2)
+        screen.say(f"cannot be read: {found_line}", "bold yellow", hang=2)
     if len(damaged) > SHOWN_DAMAGED:
         screen.say(f"and {len(damaged) - SHOWN_DAMAGED:,} more; --json has them all")
     sequences, steps = sum(t.sequences for t in tallies), sum(t.steps for t in tallies)
@@ -33,7 +33,7 @@ def show(screen: Screen, tallies: Sequence[Tally]) -> None:
         f"{sequences - len(differences):,} of {plural(sequences, 'sequence')} equal, {plural(steps, 'answer')} compared"
     )
     if damaged:
-        says += f"; {plural(len(damaged), 'line')} not understood"
+        says += f"; {plural(len(damaged), 'line')} cannot be read"
     screen.say(says, "bold red" if differences else "bold yellow" if damaged else "bold green")
 
 

@@ -1,4 +1,4 @@
-"""A scenario for people and as data: its story, bounds, faults, promises and mutants."""
+"""Describe a scenario as text and as JSON: summary, faults, bounds, properties, known violations, mutants."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _MEANINGS = {facts.name: facts.meaning for facts in switches()}
 
 
 def promises_of(scenario: Scenario) -> list[Promise]:
-    """The promises of a scenario: always, at rest, what it leads to, then sometimes."""
+    """Return the properties of a scenario: always, at rest, leads to, then sometimes."""
     of_model = {promise.name: promise for promise in scenario.model(scenario.bounds).promises}
     return [of_model[name] for name in (*scenario.kept, *scenario.sometimes)]
 
@@ -29,11 +29,11 @@ def show_scenario(screen: Screen, scenario: Scenario) -> None:
         screen.say(f"faults: {_listed({k: v for k, v in faults.items() if v}) or 'none'}", indent=2, hang=8)
     screen.say(f"other bounds: {_listed(others)}", indent=2, hang=8)
     if readings:
-        screen.say(f"own rules: {_listed(readings)}; --with and --without switch them", indent=2, hang=11)
+        screen.say(f"own rules: {_listed(readings)}; change them with --with and --without", indent=2, hang=11)
     screen.say(f"rules: {scenario.rules_in_words}; {plural(scenario.distinct, 'distinct state')}", indent=2)
     screen.say()
     rows = [(promise.kind.replace("_", " "), promise.name, promise.text) for promise in promises_of(scenario)]
-    screen.table((Column("holds"), Column("promise"), Column("")), rows, indent=2)
+    screen.table((Column("holds"), Column("property"), Column("")), rows, indent=2)
     screen.say()
     for mutant in scenario.mutants:
         _show_mutant(screen, mutant)
@@ -41,17 +41,17 @@ def show_scenario(screen: Screen, scenario: Scenario) -> None:
 
 def _show_mutant(screen: Screen, mutant: Mutant) -> None:
     bug = f" ({mutant.bug})" if mutant.bug else ""
-    screen.say(f"{'open' if mutant.known else 'mutant'} {mutant.name}{bug}", "bold", indent=2)
+    screen.say(f"{'known violation' if mutant.known else 'mutant'} {mutant.name}{bug}", "bold", indent=2)
     if mutant.known:
-        screen.say(f"{'as it is: ' if not mutant.without else ''}{mutant.known}", indent=4, hang=4)
+        screen.say(f"{'unmodified rules: ' if not mutant.without else ''}{mutant.known}", indent=4, hang=4)
     if mutant.releases:
-        screen.say(f"in {mutant.releases}", indent=4, hang=4)
+        screen.say(f"affects {mutant.releases}", indent=4, hang=4)
     for rule in mutant.without:
         screen.say(f"without {rule}: {_MEANINGS[rule]}", indent=4, hang=4)
     changes = {**mutant.changes, **mutant.bounds}
     if changes:
         screen.say(f"with {_listed(changes)}", indent=4, hang=4)
-    screen.say(f"breaks {mutant.breaks} in {plural(mutant.steps, 'step')}", indent=4, hang=4)
+    screen.say(f"violates {mutant.breaks} in {plural(mutant.steps, 'step')}", indent=4, hang=4)
 
 
 def _listed(values: dict[str, int]) -> str:
@@ -59,7 +59,7 @@ def _listed(values: dict[str, int]) -> str:
 
 
 def scenario_data(scenario: Scenario) -> dict[str, Any]:
-    """A scenario as data; `model` is null where it is of none that is registered."""
+    """Return a scenario as JSON data; `model` is null if it belongs to no registered model."""
     return {
         "name": scenario.name,
         "model": model_of(scenario),

@@ -1,4 +1,4 @@
-"""What a sweep found: the stories of what broke, what holds, and what was never tried."""
+"""Report of a sweep: counterexamples, combinations that hold, and combinations that were never tried."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ COLUMNS = (
     Column("bounds"),
 )
 SHOWN = 12
-"""Of what was never tried in a scenario: so many, the cheapest first."""
+"""Combinations listed as never tried for a scenario, the cheapest first."""
 
 
 def words_of(space: Space, place: Place) -> str:
-    """A combination in words: the bounds that are not at their least, "lost=2,crashes=1"; "none" if all are."""
+    """Name a combination by the bounds above their smallest value, "lost=2,crashes=1"; "none" if there are none."""
     bounds = space.bounds(place)
     parts = [
         f"{name}={bounds[name]}"
@@ -41,7 +41,7 @@ def words_of(space: Space, place: Place) -> str:
 
 
 def first_violations(swept: Swept) -> list[Explored]:
-    """Of each scenario in which something is broken the first combination that breaks it."""
+    """Return the first violating combination of each scenario that has one."""
     first: dict[str, Explored] = {}
     for one in swept.explored:
         if one.verdict == "violated":
@@ -50,7 +50,7 @@ def first_violations(swept: Swept) -> list[Explored]:
 
 
 def exit_code_of(swept: Swept) -> Exit:
-    """As of `check`; inconclusive too if there was no time for anything."""
+    """Return the exit code, as for `check`; inconclusive also if there was no time for any combination."""
     if swept.interrupted:
         return Exit.INTERRUPTED
     verdicts = {one.verdict for one in swept.explored}
@@ -60,7 +60,7 @@ def exit_code_of(swept: Swept) -> Exit:
 
 
 def verdict_of(swept: Swept) -> str:
-    """The verdict of all together."""
+    """Return the overall verdict."""
     verdicts = {one.verdict for one in swept.explored}
     order = ("violated", "inconclusive", "holds")
     return next((word for word in order if word in verdicts), "inconclusive")
@@ -70,7 +70,7 @@ def verdict_of(swept: Swept) -> str:
 
 
 def show(screen: Screen, swept: Swept, runs: Iterable[Run], *, every: bool, brief: bool) -> None:
-    """Write stories, the table, the totals, and what was never tried."""
+    """Write counterexamples, the table, the totals, and what was never tried."""
     for run in runs:
         if run.broken:
             show_violation(screen, run, run.broken, brief=brief)
@@ -93,9 +93,10 @@ def show(screen: Screen, swept: Swept, runs: Iterable[Run], *, every: bool, brie
 
 
 def _known(one: Explored) -> str:
-    """What is known to break, and why; it was not judged above this combination."""
+    """Describe a known violation; larger combinations are not checked for it."""
     steps = one.checked.result.depth
-    return f"{one.promise} is known to break, in {steps} steps, and not judged from here on; {one.why_known}"
+    found = f"{one.promise} is violated in {steps} steps (known), so larger combinations are not checked for it"
+    return f"{found}; {one.why_known}"
 
 
 def _cells(one: Explored) -> tuple[str, ...]:
@@ -113,29 +114,29 @@ def _cells(one: Explored) -> tuple[str, ...]:
 def _totals(swept: Swept, shown: int) -> str:
     counts = Counter(one.verdict for one in swept.explored)
     parts = [f"{counts[word]:,} {word}" for word in ("violated", "inconclusive", "holds") if counts[word]]
-    said = f"{plural(len(swept.explored), 'combination')}: {', '.join(parts) or 'there was no time for any'}"
+    said = f"{plural(len(swept.explored), 'combination')}: {', '.join(parts) or 'no time for any'}"
     hidden = len(swept.explored) - shown
-    said += f"; {hidden:,} of them, below others that hold, are not shown (--all shows them)" if hidden else ""
+    said += f"; {hidden:,} below larger ones that hold are hidden (--all shows them)" if hidden else ""
     states = sum(one.distinct for one in swept.explored)
     return f"{said}; {states:,} distinct states" + ("; interrupted" if swept.interrupted else "")
 
 
 def _show_limits(screen: Screen, swept: Swept, space: Space) -> None:
-    """Write how far each constant went, and the smallest combinations that were not explored."""
+    """Write the largest value tried for each bound, and the smallest combinations that were not explored."""
     screen.say(f"{space.scenario.name}: never tried", "bold")
     idle = swept.idle_above(space)
     for name, most in swept.never_above(space).items():
         if most is None:
-            screen.say(f"{name}: at all", indent=2)
+            screen.say(f"{name}: any value", indent=2)
             continue
-        remark = "; there was no more to try" if most == space.axes[name][-1] else ""
-        remark = f"; it makes no difference above {idle[name]}" if name in idle else remark
+        remark = "; this is the last value of the sweep" if most == space.axes[name][-1] else ""
+        remark = f"; it has no effect above {idle[name]}" if name in idle else remark
         screen.say(f"{name} above {most}{remark}", indent=2)
     together = [one for one in swept.left if one.space is space and sum(map(bool, one.place)) > 1]
     for left in together[:SHOWN]:
         screen.say(f"{words_of(space, left.place)} together{_estimate(left)}", indent=2)
     if len(together) > SHOWN:
-        screen.say(f"and {plural(len(together) - SHOWN, 'combination')} more: --json has them all", indent=2)
+        screen.say(f"and {plural(len(together) - SHOWN, 'combination')} more (--json has them all)", indent=2)
 
 
 def _estimate(left: Left) -> str:
@@ -146,7 +147,7 @@ def _estimate(left: Left) -> str:
 
 
 def as_json(swept: Swept, runs: Sequence[Run]) -> str:
-    """All of it as the text of one object; each scenario has its first violation."""
+    """Return the report as JSON; each scenario has its first violation."""
     stories = {run.name: violation_data(run) for run in runs}
     data = {
         "verdict": verdict_of(swept),

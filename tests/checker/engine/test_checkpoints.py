@@ -142,13 +142,13 @@ def test_between_two_checkpoints_passes_the_time_that_was_asked(coins: Model, ho
 
 
 def test_without_a_checkpoint_there_is_nothing_to_go_on_from(coins: Model, house: Houses, tmp_path: Path) -> None:
-    with pytest.raises(FolderRefused, match=r"--resume: there is no checkpoint; leave --resume away"):
+    with pytest.raises(FolderRefused, match=r"--resume: the folder has no checkpoint"):
         explore(coins, house(), keeping=going_on(tmp_path))
 
 
 def test_a_checkpoint_is_not_lost_to_one_who_begins(coins: Model, house: Houses, tmp_path: Path) -> None:
     stopped(coins, house(), tmp_path, 4)
-    with pytest.raises(FolderRefused, match=r"there is a checkpoint already; go on from it with --resume, or remove"):
+    with pytest.raises(FolderRefused, match=r"the folder already has a checkpoint"):
         explore(coins, house(), keeping=each_level(tmp_path))
 
 
@@ -164,7 +164,7 @@ def test_states_of_other_sources_are_not_used(
     coins: Model, house: Houses, variant: Callable[..., Model], tmp_path: Path
 ) -> None:
     stopped(coins, house(), tmp_path, 4)
-    with pytest.raises(FolderRefused, match="of other sources: the model, the engine or what compiles them has chang"):
+    with pytest.raises(FolderRefused, match="--resume: the model"):
         explore(variant(step=other_step), house(), keeping=going_on(tmp_path))
     assert facts(explore(coins, house(), keeping=going_on(tmp_path))) == facts(explore(coins, house()))
 
@@ -174,9 +174,9 @@ def test_states_of_other_sources_are_not_used(
     [
         ({"setup": {"most": 5}}, "the setup"),
         ({"promises": ["no_heap_is_negative"]}, "the promises"),
-        ({"max_states": 9}, "max_states None, asked is 9"),
-        ({"max_depth": 9}, "max_depth None, asked is 9"),
-        ({"scenario": "notes"}, "the scenario coins, asked is notes; ask the same again, or give another folder"),
+        ({"max_states": 9}, "max_states None, this run 9"),
+        ({"max_depth": 9}, "max_depth None, this run 9"),
+        ({"scenario": "notes"}, "the scenario coins, this run notes; use the same options, or give another folder"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -186,7 +186,7 @@ def test_another_question_is_refused(
     stopped(coins, house(), tmp_path, 4)
     scenario = asked.pop("scenario", "coins")
     setup = house(**asked.pop("setup", {}))
-    with pytest.raises(FolderRefused, match=f"its checkpoint has {differs}"):
+    with pytest.raises(FolderRefused, match=f"--resume: the checkpoint has {differs}"):
         explore(coins, setup, keeping=replace(going_on(tmp_path), asked={"the scenario": scenario}), **asked)
 
 
@@ -207,7 +207,7 @@ def test_each_damaged_file_is_noticed(damage: str, coins: Model, house: Houses, 
         else:
             flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
             file.write_bytes({"cut": whole[:-1], "longer": whole + b"x", "flipped": flipped}[damage])
-        words = f"{file.name} is damaged: .*restore the folder from a copy|there is no checkpoint"
+        words = f"{file.name} is damaged: .*restore the folder from a copy|the folder has no checkpoint"
         with pytest.raises(FolderRefused, match=words):
             explore(coins, house(), keeping=going_on(tmp_path))
         file.write_bytes(whole)
@@ -232,16 +232,16 @@ def test_a_manifest_that_was_edited_is_refused(coins: Model, house: Houses, tmp_
 
 def test_a_folder_with_files_of_others_is_left_alone(coins: Model, house: Houses, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("chapter 1")
-    with pytest.raises(FolderRefused, match=r"it holds thesis.txt, which no exploration has written; give a folder"):
+    with pytest.raises(FolderRefused, match=r"the folder contains other files: thesis.txt; give a new or empty folder"):
         explore(coins, house(), keeping=each_level(tmp_path))
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_a_file_is_no_folder(coins: Model, house: Houses, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(FolderRefused, match="it is no folder; give one, new or empty"):
+    with pytest.raises(FolderRefused, match="not a folder; give a new or empty folder"):
         explore(coins, house(), keeping=each_level(tmp_path / "file"))
-    with pytest.raises(FolderRefused, match="No such file or directory; give a folder that can be written"):
+    with pytest.raises(FolderRefused, match="No such file or directory; give a writable folder"):
         explore(coins, house(), keeping=each_level(tmp_path / "nowhere" / "kept"))
 
 
@@ -249,7 +249,7 @@ def test_two_at_a_time_do_not_share_a_folder(coins: Model, house: Houses, tmp_pa
     stopped(coins, house(), tmp_path, 4)
     with (
         Folder(tmp_path, "--checkpoint", re.compile(".*")),
-        pytest.raises(FolderRefused, match=r"another process works on it \(\d+\); wait for its end"),
+        pytest.raises(FolderRefused, match=r"another process is using it \(\d+\); wait until it ends"),
     ):
         explore(coins, house(), keeping=going_on(tmp_path))
     assert explore(coins, house(), keeping=going_on(tmp_path)).verdict == "holds"
@@ -269,9 +269,9 @@ def test_a_full_disk_ends_the_exploration_and_leaves_the_checkpoint_before(
         result = explore(coins, house(), keeping=going_on(tmp_path))
     assert result.verdict == "inconclusive"
     assert result.why is not None
-    assert f"no checkpoint can be written to {tmp_path}: No space left on device" in result.why
+    assert f"cannot write a checkpoint to {tmp_path}: No space left on device" in result.why
     assert result.checkpoint is not None
-    assert f"the one of level {result.checkpoint.depth} stands: make room and go on" in result.why
+    assert f"the checkpoint of level {result.checkpoint.depth} is intact. Free disk space and continue" in result.why
     assert not list(tmp_path.glob("*.part"))
     assert facts(explore(coins, house(), keeping=going_on(tmp_path))) == facts(explore(coins, house()))
 
@@ -294,5 +294,5 @@ def test_a_full_disk_before_the_first_checkpoint_says_so(coins: Model, house: Ho
         full_disk(patch, "sync", 0)
         result = explore(coins, house(), keeping=each_level(tmp_path))
     assert result.why is not None
-    assert "there is none before it: make room" in result.why
+    assert "there is no earlier one. Free disk space" in result.why
     assert result.checkpoint is None

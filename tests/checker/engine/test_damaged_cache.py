@@ -172,7 +172,7 @@ def test_a_file_where_the_folder_should_be_is_said_once(tmp_path: Path, monkeypa
     fault = take_fault()
     assert fault is not None
     assert f"{tmp_path / 'taken'}: Not a directory;" in fault
-    assert "ZOMBIEPROOF_CACHE_DIR chooses another" in fault
+    assert "choose another folder with ZOMBIEPROOF_CACHE_DIR" in fault
     assert folder_of("1" * 64) is None
     assert take_fault() is None
 
@@ -189,7 +189,7 @@ def test_a_user_without_a_home_is_told_where_else(monkeypatch: pytest.MonkeyPatc
     assert folder_of("0" * 64) is None
     fault = take_fault()
     assert fault is not None
-    assert "there is no home folder; ZOMBIEPROOF_CACHE_DIR chooses another" in fault
+    assert "there is no home folder; choose another folder with ZOMBIEPROOF_CACHE_DIR" in fault
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES, errno.EIO])

@@ -171,14 +171,15 @@ def test_a_full_folder_ends_the_exploration_and_is_emptied(
     result = explore(two_phase_commit(6), Rules(), promises=SAFETY, spill=tmp_path)
     assert result.verdict == "inconclusive"
     assert result.why == (
-        f"--spill {tmp_path} takes no more: No space left on device; make room there, or give a folder of a larger disk"
+        f"cannot write to --spill {tmp_path}: No space left on device; "
+        "free disk space, or give a folder on a larger disk"
     )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_with_files_of_others_is_left_alone(coins: Model, house: Houses, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("chapter 1")
-    with pytest.raises(FolderRefused, match=r"--spill .*: it holds thesis.txt, which no exploration has written"):
+    with pytest.raises(FolderRefused, match=r"--spill .*: the folder contains other files: thesis.txt"):
         explore(coins, house(), spill=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
@@ -189,7 +190,7 @@ def test_what_another_model_has_left_is_refused(owner: str | None, coins: Model,
     if owner is not None:
         (tmp_path / OWNER).write_text(owner)
     left = "0123456789abcdef" if owner and "0" in owner else "unknown"
-    with pytest.raises(FolderRefused, match=f"of another model has left .hash {left}, this one's is"):
+    with pytest.raises(FolderRefused, match=f"of an exploration of another model .hash {left}, this one"):
         explore(coins, house(), spill=tmp_path)
     assert (tmp_path / "run-000001").exists()
 
@@ -213,7 +214,7 @@ def test_what_the_same_model_has_left_is_removed(coins: Model, house: Houses, tm
 
 def test_two_at_a_time_do_not_share_a_folder(coins: Model, house: Houses, tmp_path: Path) -> None:
     spill = Spill(tmp_path, "key")
-    with pytest.raises(FolderRefused, match="another process works on it"):
+    with pytest.raises(FolderRefused, match="another process is using it"):
         explore(coins, house(), spill=tmp_path)
     spill.close()
     assert not (tmp_path / LOCK).exists()

@@ -90,7 +90,7 @@ def test_what_the_page_shows_in_python_runs(tmp_path: Path) -> None:
 
 
 def test_what_the_help_shows_runs(tmp_path: Path) -> None:
-    shown = dedent(HELP[HELP.index("  from zombieproof") : HELP.index("And judged")])
+    shown = dedent(HELP[HELP.index("  from zombieproof") : HELP.index("The check reports")])
     subprocess.run([sys.executable, "-c", shown], cwd=tmp_path, check=True)
     [finding] = judge(read_history(tmp_path / "lost.jsonl")).findings
     assert finding.anomaly is Anomaly.LOST_WRITE

@@ -130,7 +130,7 @@ def test_tables_have_no_timeline(tmp_path: Path, name: str, capsys: pytest.Captu
     folder = write(tmp_path / "a", described("Ongoing", 5, 100) + "\n" + producers("40"))
     assert main(["replay", "--timeline", name, str(folder)]) == 2
     shown = " ".join(capsys.readouterr().err.split())
-    assert "stands only in output of tools" in shown
+    assert "occurs only in output of tools, such as" in shown
     assert "0.txt, line" in shown
 
 

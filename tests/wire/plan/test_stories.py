@@ -310,4 +310,4 @@ def test_the_trace_of_a_story_is_replayed_and_becomes_a_scenario(tmp_path: Path)
     assert "late_end_txn_seen" in scenario.read_text()
     refused = _run("replay", "--live", str(trace))
     assert refused.returncode == 2
-    assert "is a trace of this program: leave it away" in refused.stderr
+    assert "is a zombieproof trace: omit" in refused.stderr

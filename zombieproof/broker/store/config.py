@@ -24,12 +24,12 @@ class Durability(Enum):
 
     @property
     def loses(self) -> str:
-        """What of that which was acknowledged can be lost, for people."""
+        """Describe the acknowledged data that can be lost."""
         return {
             Durability.FSYNC: "nothing is lost, whatever stops the machine",
-            Durability.PAGE_CACHE: "a process that is killed loses nothing; a machine that loses its power loses the "
-            "newest records, decisions about transactions among them",
-            Durability.MEMORY: "everything is lost when the process ends, and nothing is written",
+            Durability.PAGE_CACHE: "nothing is lost if the process is killed; if the machine loses power, the newest "
+            "records are lost, including transaction decisions",
+            Durability.MEMORY: "everything is lost when the process ends; nothing is written",
         }[self]
 
 

@@ -87,8 +87,8 @@ def take_fault() -> str | None:
         return None
     _Faults.was_reported = True
     return (
-        f"compiled models cannot be kept, so every run compiles them again: {_Faults.first}; "
-        "ZOMBIEPROOF_CACHE_DIR chooses another folder, ZOMBIEPROOF_NO_CACHE=1 none"
+        f"compiled models cannot be cached, so every run compiles them again: {_Faults.first}; "
+        "choose another folder with ZOMBIEPROOF_CACHE_DIR, or turn the cache off with ZOMBIEPROOF_NO_CACHE=1"
     )
 
 

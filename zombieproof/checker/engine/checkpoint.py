@@ -89,16 +89,16 @@ class Checkpoints:
         there = MANIFEST in self._folder.files()
         if there and not resume:
             raise FolderRefused(
-                f"{self._folder.who}: there is a checkpoint already; go on from it with --resume, or remove the "
-                "folder to begin anew"
+                f"{self._folder.who}: the folder already has a checkpoint; continue it with --resume, or remove the "
+                "folder to start again"
             )
         if not resume:
             self._folder.keep_only(())
             return
         if not there:
             raise FolderRefused(
-                f"{self._folder.who} --resume: there is no checkpoint; leave --resume away to begin, or give the "
-                "folder of one"
+                f"{self._folder.who} --resume: the folder has no checkpoint; omit --resume to start, or give the "
+                "folder of a checkpoint"
             )
         manifest = self._manifest()
         self._see_whose(manifest)
@@ -128,19 +128,19 @@ class Checkpoints:
             if one != other:
                 one, other = _apart(one, other)
                 raise FolderRefused(
-                    f"{self._folder.who} --resume: its checkpoint has {what} {one}, asked is {other}; ask the same "
-                    "again, or give another folder"
+                    f"{self._folder.who} --resume: the checkpoint has {what} {one}, this run {other}; use the same "
+                    "options, or give another folder"
                 )
         if manifest["key"] != self._key:
             raise FolderRefused(
-                f"{self._folder.who} --resume: its checkpoint is of other sources: the model, the engine or what "
-                "compiles them has changed since, so its states mean nothing now; begin anew in another folder"
+                f"{self._folder.who} --resume: the model, the engine or the compiler has changed since the checkpoint, "
+                "so its states are no longer valid; start again in another folder"
             )
 
     def array(self, name: str, dtype: Any) -> Any:
         """Return the array that a file holds. Raises FolderRefused where it is missing or damaged."""
         if name not in self._files:
-            raise self._folder.damaged(MANIFEST, f"it names no {name}")
+            raise self._folder.damaged(MANIFEST, f"it has no entry for {name}")
         return np.frombuffer(self._folder.read(self._files[name]), dtype)
 
     # --- writing ---
@@ -170,10 +170,10 @@ class Checkpoints:
             self._folder.write(MANIFEST, [json.dumps(sealed, indent=1).encode()])
         except OSError as error:
             self._folder.keep_only([MANIFEST, *self._files])
-            stands = f"the one of level {self.depth} stands" if self.depth >= 0 else "there is none before it"
+            stands = f"the checkpoint of level {self.depth} is intact" if self.depth >= 0 else "there is no earlier one"
             raise CheckpointFault(
-                f"no checkpoint can be written to {self.folder}: {error.strerror or error}; {stands}: make room and "
-                "go on with --resume"
+                f"cannot write a checkpoint to {self.folder}: {error.strerror or error}; {stands}. Free disk space and "
+                "continue with --resume"
             ) from None
         self._files, self.depth = files, int(data["depth"])
         self._folder.keep_only([MANIFEST, *files])

@@ -92,13 +92,13 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     """
     _check(model, promises, workers, max_depth, max_states)
     if keeping is not None and spill is not None:
-        raise ValueError("keeping and spill: give one; what is on disk of a spilled exploration is no checkpoint")
+        raise ValueError("keeping and spill: give one; spilled states cannot be resumed from")
     judged = [p for p in model.promises if promises is None or p.name in promises]
     began = time.perf_counter()
     if (keeping is not None or spill is not None) and (owing := [p.name for p in judged if p.kind == "leads_to"]):
         raise FolderRefused(
-            f"{', '.join(owing)} needs the whole graph of states, which neither a checkpoint holds nor what is "
-            "spilled; give no folder, or judge other promises only"
+            f"{', '.join(owing)} needs the whole graph of states, which neither a checkpoint nor a spill folder "
+            "has; omit the folder, or check other properties only"
         )
     search = _search(model, setup, judged, Memory(memory_bytes), max_states, spills=spill is not None)
     owed: list[Debt] = []
@@ -239,9 +239,9 @@ def _check(
     if workers < 1:
         raise ValueError(f"workers is {workers}; give 1 or more")
     if max_states is not None and max_states < 1:
-        raise ValueError(f"max_states is {max_states}; give 1 or more, or nothing")
+        raise ValueError(f"max_states is {max_states}; give 1 or more, or None")
     if max_depth is not None and max_depth < 0:
-        raise ValueError(f"max_depth is {max_depth}; give 0 or more, or nothing")
+        raise ValueError(f"max_depth is {max_depth}; give 0 or more, or None")
 
 
 def check_promises(model: Model, promises: Collection[str] | None) -> None:

@@ -67,7 +67,7 @@ class Folder:
         self.path = path
         self.who = f"{option} {path}"
         try:
-            system.need_durable_files(self.who, f"leave {option} away")
+            system.need_durable_files(self.who, f"omit {option}")
         except system.Unsupported as error:
             raise FolderRefused(str(error)) from None
         try:
@@ -75,14 +75,14 @@ class Folder:
             foreign = sorted(one.name for one in path.iterdir() if not _is_ours(one.name, names))
             if foreign:
                 raise FolderRefused(
-                    f"{self.who}: it holds {', '.join(foreign[:3])}{', ...' if foreign[3:] else ''}, which no "
-                    "exploration has written; give a folder of its own, new or empty"
+                    f"{self.who}: the folder contains other files: {', '.join(foreign[:3])}"
+                    f"{', ...' if foreign[3:] else ''}; give a new or empty folder"
                 )
             self._lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         except FileExistsError:
-            raise FolderRefused(f"{self.who}: it is no folder; give one, new or empty") from None
+            raise FolderRefused(f"{self.who}: not a folder; give a new or empty folder") from None
         except OSError as error:
-            raise FolderRefused(f"{self.who}: {error.strerror}; give a folder that can be written") from None
+            raise FolderRefused(f"{self.who}: {error.strerror}; give a writable folder") from None
         self._claim()
         for part in path.glob(f"*{_PART}"):  # of a process that was killed
             part.unlink()
@@ -100,7 +100,7 @@ class Folder:
             holder = os.read(self._lock, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._lock)
             raise FolderRefused(
-                f"{self.who}: another process works on it ({holder}); wait for its end, or give another folder"
+                f"{self.who}: another process is using it ({holder}); wait until it ends, or give another folder"
             )
         os.ftruncate(self._lock, 0)
         system.write_at(self._lock, str(os.getpid()).encode(), 0)
@@ -162,15 +162,15 @@ class Folder:
         except OSError as error:
             raise self.damaged(written.name, error.strerror or str(error)) from None
         if size != written.size:
-            raise self.damaged(written.name, f"it has {size:,} bytes, {written.size:,} were written")
+            raise self.damaged(written.name, f"it has {size:,} bytes instead of {written.size:,}")
         if digest.hexdigest() != written.sha256:
-            raise self.damaged(written.name, "its checksum is another than when it was written")
+            raise self.damaged(written.name, "its checksum does not match")
         return content
 
     def damaged(self, name: str, fault: str) -> FolderRefused:
         """The error for a file that cannot be trusted."""
         return FolderRefused(
-            f"{self.who}: {name} is damaged: {fault}; restore the folder from a copy, or remove it and begin anew"
+            f"{self.who}: {name} is damaged: {fault}; restore the folder from a copy, or remove it and start again"
         )
 
     def keep_only(self, names: Iterable[str]) -> None:

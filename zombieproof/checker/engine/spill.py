@@ -55,8 +55,8 @@ class Store:
                 view = view[written:]
         except OSError as error:
             raise SpillFault(
-                f"--spill {self._path.parent} takes no more: {error.strerror or error}; make room there, or give a "
-                "folder of a larger disk"
+                f"cannot write to --spill {self._path.parent}: {error.strerror or error}; free disk space, or give a "
+                "folder on a larger disk"
             ) from None
         return place
 
@@ -67,7 +67,7 @@ class Store:
         while read < view.nbytes:
             got = system.read_into(self._file.fileno(), view[read:], place + read)
             if not got:
-                raise SpillFault(f"{self._path} has been cut while it was used; keep others out of the folder")
+                raise SpillFault(f"{self._path} was truncated while in use; let no other program write to the folder")
             read += got
         return content
 
@@ -103,8 +103,7 @@ def see_that_it_is_free(path: Path) -> None:
     folder.remove(whole=is_new)
     if left:
         raise FolderRefused(
-            f"{folder.who}: it holds what an exploration that was ended has left; remove its files, or give another "
-            "folder"
+            f"{folder.who}: the folder has files of an interrupted exploration; remove them, or give another folder"
         )
 
 
@@ -137,14 +136,16 @@ class Spill:
                 left = "unknown"
             if left != key:
                 raise FolderRefused(
-                    f"{self._folder.who}: it holds what an exploration of another model has left (hash {left[:16]}, "
-                    f"this one's is {key[:16]}); remove its files, or give another folder"
+                    f"{self._folder.who}: the folder has files of an exploration of another model (hash {left[:16]}, "
+                    f"this one: {key[:16]}); remove them, or give another folder"
                 )
         self._folder.keep_only(())
         try:
             self._folder.write(OWNER, [json.dumps({"key": key}).encode()])
         except OSError as error:
-            raise FolderRefused(f"{self._folder.who}: {error.strerror}; make room, or give another folder") from None
+            raise FolderRefused(
+                f"{self._folder.who}: {error.strerror}; free disk space, or give another folder"
+            ) from None
 
     def close(self) -> None:
         """Remove everything, and let others use the folder."""
@@ -167,7 +168,7 @@ class Spill:
         try:
             store = Store(self.path / f"{kind}-{self._number:06}")
         except OSError as error:
-            raise SpillFault(f"--spill {self.path}: {error.strerror}; give a folder that can be written") from None
+            raise SpillFault(f"--spill {self.path}: {error.strerror}; give a writable folder") from None
         self._stores.append(store)
         return store
 

@@ -22,9 +22,9 @@ _READINGS = ("wait_for_all", "gives_up")
 
 TWO_PHASE_COMMIT = Scenario(
     name="two_phase_commit",
-    story="One transaction manager and n resource managers agree whether to commit. A resource manager may abort on "
-    "its own while it works, and messages are never taken away, so that they may come late, doubled or never. The "
-    "graph is the one on which other checkers were measured.",
+    story="One transaction manager and n resource managers agree whether to commit. A resource manager may abort "
+    "on its own while it works. Messages stay in the network, so they may be delayed, duplicated or never "
+    "delivered. Other checkers were measured on the same state graph.",
     always=tuple(promise.name for promise in PROMISES if promise.kind == "always"),
     sometimes=tuple(promise.name for promise in PROMISES if promise.kind == "sometimes"),
     distinct=296_448,
@@ -44,9 +44,9 @@ TWO_PHASE_COMMIT = Scenario(
 
 TWO_PHASE_COMMIT_ENDS = Scenario(
     name="two_phase_commit_ends",
-    story="One transaction manager and n resource managers agree whether to commit, and nobody fails. Each of them "
-    "does some time what it can do: then all come to an end. A manager that waits for who has aborted would leave the "
-    "others prepared for ever, with all their locks.",
+    story="One transaction manager and n resource managers agree whether to commit, and none of them fails. Each "
+    "of them eventually takes every step that it can, so all of them finish. A manager that waits for an "
+    "aborted one would leave the others prepared forever, with all their locks.",
     always=TWO_PHASE_COMMIT.always,
     sometimes=TWO_PHASE_COMMIT.sometimes,
     leads_to=tuple(promise.name for promise in PROMISES if promise.kind == "leads_to"),

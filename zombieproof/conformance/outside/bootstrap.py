@@ -1,4 +1,4 @@
-"""Where brokers are asked: HOST:PORT, and which of them may be asked without a word more."""
+"""Parse broker addresses (HOST:PORT), and recognise loopback addresses."""
 
 import ipaddress
 import re
@@ -9,14 +9,14 @@ MOST_PORT = 65_535
 
 
 class NoAddress(ValueError):
-    """A text that is no list of addresses."""
+    """Raised for text that is not a list of addresses."""
 
 
 def addresses_of(bootstrap: str) -> tuple[Address, ...]:
-    """The addresses of a text such as ``127.0.0.1:9092,[::1]:9093``.
+    """Parse addresses such as ``127.0.0.1:9092,[::1]:9093``.
 
     Raises:
-        NoAddress: it is none.
+        NoAddress: a part is not an address.
     """
     return tuple(_address(part.strip()) for part in bootstrap.split(","))
 
@@ -24,15 +24,15 @@ def addresses_of(bootstrap: str) -> tuple[Address, ...]:
 def _address(text: str) -> Address:
     found = re.fullmatch(r"\[(?P<six>[^\]]+)\]:(?P<at>\d+)|(?P<host>[^:\[\]\s/]+):(?P<port>\d+)", text)
     if found is None:
-        raise NoAddress(f"{text!r} is no HOST:PORT; give for example 127.0.0.1:9092, or [::1]:9092")
+        raise NoAddress(f"{text!r} is not HOST:PORT; give for example 127.0.0.1:9092 or [::1]:9092")
     port = int(found["at"] or found["port"])
     if not 1 <= port <= MOST_PORT:
-        raise NoAddress(f"{text!r}: {port} is no port; legal are 1 to {MOST_PORT}")
+        raise NoAddress(f"{text!r}: {port} is not a valid port; give 1 to {MOST_PORT}")
     return Address(found["six"] or found["host"], port)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, by its name or its number."""
+    """Return whether a host name or address is loopback."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -40,6 +40,6 @@ def is_loopback(host: str) -> bool:
 
 
 def spoken(address: Address) -> str:
-    """HOST:PORT."""
+    """Format an address as HOST:PORT."""
     host = f"[{address.host}]" if ":" in address.host else address.host
     return f"{host}:{address.port}"

@@ -42,7 +42,8 @@ _KEEPS_ROWS = re.compile("column|tee|cat|less|more")
 _FILTER = re.compile(f"{_KEEPS_ROWS.pattern}|e?grep|awk|sed|head|tail|sort|uniq|cut|tr|findstr|select-string|sls")
 """Commands through which people pipe a table."""
 _PROMPT = re.compile(
-    r"\s*(?:[$❯%]|#\s*$|\S{0,80}[\w~/\])][$❯]|\S{1,40}@\S{1,80}(?:#|(?: [~/]\S{0,80})? ?[$%])|(?:ba|z|k)?sh-[\d.]{1,8}[$#]"
+    r"\s*(?:[$❯%]|#\s*$|\S{0,80}[\w~/\])][$❯]|\S{1,40}@\S{1,80}(?:#|(?: [~/]\S{0,80})? ?[$%])"
+    r"|(?:ba|z|k)?sh-[\d.]{1,8}[$#]"
     r"|\[[^\[\]]{1,40}@[^\[\]]{1,80}\][$#]"
     r"|(?:PS )?[A-Z]:\\\S{0,80}>)"
     r"(?:\s+(?P<command>\S.*)?)?$"

@@ -80,8 +80,8 @@ def take_warning() -> str | None:
         return None
     _Warned.is_warned = True
     return (
-        f"the engine uses Numba's public interface, because {why}: compiling and exploring take up to three times as "
-        "long, and compiled models are not kept"
+        f"the engine uses Numba's public interface because {why}. Compiling and exploring take up to three times as "
+        "long, and compiled models are not cached"
     )
 
 
@@ -92,7 +92,7 @@ def _tried() -> str | None:
     if outcome is None:
         outcome = _try()
         if outcome is None:
-            return f"the trial of {_shown()} did not end within {_SECONDS} s"
+            return f"the trial of {_shown()} did not finish within {_SECONDS} s"
         note_trial(name, outcome)
     return outcome or None
 

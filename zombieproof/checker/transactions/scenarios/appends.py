@@ -7,9 +7,10 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 APPENDS_UNDER_WAY = transaction_scenario(
     "appends_under_way",
-    "What the coordinator wants in its log is a step of its own, and so is hearing of it. Meanwhile it is deposed and "
-    "elected anew, learns of it or does not, or crashes. An append fails, or is durable although reported as failed. "
-    "Before and after each append the coordinator has to look whether it still is the one that prepared it.",
+    "Appends to the transaction log take time. Before an append completes, the coordinator may lose its partition "
+    "and be elected again, with or without noticing, or crash. The append fails, or is durable although it was "
+    "reported as failed. Before and after each append, the coordinator must check that it is still the one that "
+    "prepared it.",
     (((Op.SEND_0, Op.COMMIT),),),
     distinct=10_334,
     always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end", "what_is_pending_is_under_way"),

@@ -13,10 +13,10 @@ _SEEN = (
 
 COMMIT_ASKED_AGAIN = transaction_scenario(
     "commit_asked_again",
-    "An application is told that its commit has timed out: its producer goes on asking. The application commits again, "
-    "and hears the outcome, also if that was known before it asked; or it tries to abort, which its producer refuses, "
-    "so that it starts anew. An answer may be lost, and another coordinator may take over, so that an end that has "
-    "taken effect is asked for again, and refused until its markers are written.",
+    "An application repeats a commit that timed out, while its producer keeps retrying. The application commits "
+    "again and gets the outcome, even if it was known before. Or it tries to abort; the producer refuses, and the "
+    "application restarts. A response may be lost and the coordinator may change, so that an end that already took "
+    "effect is requested again, and refused until its markers are written.",
     ((_TRANSACTION, _TRANSACTION),),
     distinct=9_373,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
@@ -43,8 +43,8 @@ COMMIT_ASKED_AGAIN = transaction_scenario(
 
 VERSION_1_ASKED_AGAIN = transaction_scenario(
     "version_1_asked_again",
-    "The same by transaction version 1: the end leaves the epoch as it is, so that the end of a producer that was "
-    "closed may come late.",
+    "An application repeats a commit that timed out (transaction version 1). An end does not bump the epoch, so "
+    "the end request of a closed producer may arrive late.",
     ((_TRANSACTION, _TRANSACTION),),
     distinct=8_590,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),

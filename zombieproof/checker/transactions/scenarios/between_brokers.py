@@ -6,9 +6,9 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 WAITING_QUESTIONS = transaction_scenario(
     "waiting_questions",
-    "Two producers write to one partition, whose leader asks the coordinator about both: one request at a time, and "
-    "what comes meanwhile waits. The first gives its record up, aborts, and writes again under its next epoch, so that "
-    "its new question meets the old one in the queue. The connection breaks; answers arrive behind a marker.",
+    "Verification requests wait in a queue, because a leader sends one at a time to a coordinator. Two producers "
+    "write to one partition. The first gives up its record, aborts, and writes again with its next epoch, so its "
+    "new verification meets the old one in the queue. The connection breaks, and responses arrive after a marker.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0,)), ((Op.SEND_0,),)),
     distinct=32_302,
     always=(*ALWAYS, "a_question_waits_only_behind_another", "an_unrivalled_producer_is_never_fenced"),
@@ -48,9 +48,10 @@ WAITING_QUESTIONS = transaction_scenario(
 
 RECORDED_BLOCKS = transaction_scenario(
     "recorded_blocks",
-    "Two producers get their producer ids from a coordinator whose block holds one. The broker restarts, knows of no "
-    "block and asks for the next; the controller sets it aside, and answers when its log says so. It crashes before "
-    "that, and its successor goes by the log. No id is given to both.",
+    "Blocks of producer ids survive a crash of the controller. Two producers get their ids from a coordinator "
+    "whose block has one id. After a restart the broker has no block and asks for one; the controller reserves it "
+    "and answers once its log has it. The controller crashes before that, and its successor starts from the log. "
+    "No id is assigned twice.",
     (((),), ((),)),
     distinct=21_451,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity", "an_unrivalled_producer_is_never_fenced"),
@@ -71,9 +72,9 @@ RECORDED_BLOCKS = transaction_scenario(
 
 PRODUCER_ID_BLOCKS = transaction_scenario(
     "producer_id_blocks",
-    "Two producers get their producer ids from a coordinator whose block holds one. It asks the controller for the "
-    "next, is answered late, twice, or not at all, and crashes: its successor has a block of its own. No id is given "
-    "to both.",
+    "Two producers must never get the same producer id. Their coordinator has a block of one id and asks the "
+    "controller for the next. The response is delayed, duplicated or lost, and the coordinator crashes; its "
+    "successor gets its own block.",
     (((),), ((),)),
     distinct=130_797,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity", "an_unrivalled_producer_is_never_fenced"),

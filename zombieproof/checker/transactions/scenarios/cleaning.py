@@ -7,9 +7,10 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 FETCHES_IN_STEPS = transaction_scenario(
     "fetches_in_steps",
-    "A producer aborts its first transaction and commits the second, while a fetch is under way: it has its bound, and "
-    "reads, and is told what was aborted, later; records and markers are appended in between. A consumer that skips "
-    "what is listed and one that holds transactions back itself deliver the second transaction and nothing else.",
+    "A fetch determines its bound, its records and its list of aborted transactions in separate steps, while "
+    "records and markers are appended in between. A producer aborts its first transaction and commits the second. "
+    "A consumer that skips listed transactions and one that buffers transactions itself deliver the second "
+    "transaction and nothing else.",
     (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)),),
     distinct=1_098,
     always=(
@@ -40,9 +41,10 @@ FETCHES_IN_STEPS = transaction_scenario(
 
 CLEANED_LOG = transaction_scenario(
     "cleaned_log",
-    "The cleaner goes over a partition while one producer aborts a transaction and commits the next one, another one "
-    "commits its own, and a fetch is under way: what was aborted goes, and its marker is to follow. The leader "
-    "changes; its successor has copied what is left. Neither a reader nor a leader misses anything by that.",
+    "The log cleaner compacts a partition during transactions and a fetch. One producer aborts a transaction and "
+    "commits the next, and another producer commits its own. The cleaner removes aborted records, and later their "
+    "marker. The leader changes, and its successor has the compacted log. No reader and no leader misses anything "
+    "because of that.",
     (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
     ids=(0, 1),
     distinct=40_308,
@@ -109,9 +111,10 @@ CLEANED_LOG = transaction_scenario(
 
 CLEANED_LOG_OF_VERSION_0 = transaction_scenario(
     "cleaned_log_of_version_0",
-    "Transaction version 0: a producer keeps its epoch, and its sequences go on from one transaction to the next. "
-    "The cleaner removes what was aborted, and then its marker; the leader changes, and its successor has copied what "
-    "is left. The batch with the last sequence is still there, if without records: the producer can go on.",
+    "The log cleaner must keep the last batch of a producer (transaction version 0, where epoch and sequences "
+    "continue across transactions). The cleaner removes aborted records, and later their marker. The leader "
+    "changes, and its successor has the compacted log. The batch with the last sequence is still there, possibly "
+    "without records, so the producer can continue.",
     (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)),),
     distinct=657,
     always=(
@@ -143,9 +146,9 @@ CLEANED_LOG_OF_VERSION_0 = transaction_scenario(
 
 CLEANED_OFFSETS = transaction_scenario(
     "cleaned_offsets",
-    "A member of a group commits its position in one transaction after the other, or aborts. The cleaner leaves the "
-    "newest position that is committed, and the group coordinator changes: the next one reads what is left. What it "
-    "knows is what a group coordinator knows that has read everything.",
+    "The log cleaner compacts the offsets topic while a group member commits its offset in several transactions, "
+    "or aborts. The cleaner keeps the newest committed offset. The group coordinator changes, and the next one "
+    "reads the compacted log. It must know the same as a coordinator that read the full log.",
     (
         (
             (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT),
@@ -181,9 +184,9 @@ CLEANED_OFFSETS = transaction_scenario(
 
 SHORTENED_LOG = transaction_scenario(
     "shortened_log",
-    "Segments of a partition are closed, each with a snapshot of its producers, and retention drops the oldest, in the "
-    "middle of a transaction too. The leader changes; its successor has the snapshot, and what lies behind it. What it "
-    "knows of epochs, sequences and open transactions is what the whole log said.",
+    "Retention deletes the oldest segments of a partition, even during a transaction. Each closed segment has a "
+    "snapshot of its producers. The leader changes; its successor has the snapshot and the records after it. It "
+    "must know the same epochs, sequences and open transactions as from the full log.",
     (((Op.SEND_0, Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=5_439,
     always=(
@@ -217,9 +220,9 @@ SHORTENED_LOG = transaction_scenario(
 
 SHORTENED_FOR_READERS = transaction_scenario(
     "shortened_for_readers",
-    "A producer aborts its first transaction and commits the second, and retention drops the oldest segment while two "
-    "consumers read. What Kafka's consumer skips it is told with each fetch. One that holds transactions back itself "
-    "waits for markers, and one that is dropped before it was read never comes.",
+    "Retention deletes the oldest segment while two consumers read. A producer aborts its first transaction and "
+    "commits the second. Kafka's consumer gets the list of aborted transactions with each fetch. A consumer that "
+    "buffers transactions itself waits for markers, and a marker that was deleted before it was read never arrives.",
     (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.COMMIT)),),
     distinct=831,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
@@ -239,9 +242,9 @@ SHORTENED_FOR_READERS = transaction_scenario(
 
 SHORTENED_FOR_A_PRODUCER = transaction_scenario(
     "shortened_for_a_producer",
-    "A producer without a transactional id sends one batch after the other, and retention drops what it has written, "
-    "while the answer to its last batch is lost. It sends that again. Each batch is written once, because the leader "
-    "knows the producer still.",
+    "Retention deletes the records of an idempotent producer while it retries. The response to its last batch is "
+    "lost, and the producer sends the batch again. Each batch is written once, because the leader still knows the "
+    "producer.",
     (((Op.SEND_0,), (Op.SEND_0,), (Op.SEND_0,)),),
     distinct=676,
     always=(

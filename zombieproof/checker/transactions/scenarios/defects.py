@@ -17,9 +17,9 @@ _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
 
 LATE_COMMIT = transaction_scenario(
     "late_commit",
-    "The coordinator aborts a transaction that takes too long, just before its producer commits. The commit comes too "
-    "late and is refused. An application starts a new producer when the old one is fenced, and stops for good after "
-    "any other fatal error, as Kafka Streams does.",
+    "The coordinator times out a transaction just before its producer commits. The commit is too late and refused. "
+    "An application starts a new producer when the old one is fenced, and stops after any other fatal error, as "
+    "Kafka Streams does.",
     ((_TRANSACTION,),),
     # A new instance does the same transaction again, so what is said of one transaction is not judged.
     always=(
@@ -51,9 +51,9 @@ LATE_COMMIT = transaction_scenario(
 
 REPEATED_INIT = transaction_scenario(
     "repeated_init",
-    "Transaction version 1. A producer gives a record up, aborts, and bumps its epoch by InitProducerId with its "
-    "producer id and epoch. The response is lost, and the coordinator fails over before the producer repeats its "
-    "request. The new coordinator must recognise the repetition, although it has only the log to go by.",
+    "A producer repeats an InitProducerId whose response was lost, at a coordinator that failed over in between "
+    "(transaction version 1). The producer had given up a record, aborted, and bumped its epoch by InitProducerId "
+    "with its producer id and epoch. The new coordinator must recognise the retry, although it has only the log.",
     ((_TRANSACTION, _TRANSACTION),),
     always=(*ALWAYS, UNRIVALLED),
     sometimes=("a_transaction_aborts", "two_transactions_commit"),
@@ -76,9 +76,10 @@ REPEATED_INIT = transaction_scenario(
 
 REPEATED_MARKER = transaction_scenario(
     "repeated_marker",
-    "An application gives up on its commit and starts a new producer, whose InitProducerId ends what is open. A copy "
-    "of the marker is still in flight when the group coordinator verifies the first offset commit of the next "
-    "transaction. The copy ends nothing, so it must leave that verification in place.",
+    "A duplicated marker arrives while the group coordinator verifies the next transaction. An application gives "
+    "up on its commit and starts a new producer, whose InitProducerId ends the open transaction. A copy of the "
+    "marker is still in flight during the first offset commit of the next transaction. The copy ends nothing, so "
+    "it must not clear that verification.",
     ((_LOOP, _LOOP),),
     always=(
         *ALWAYS,
@@ -111,9 +112,9 @@ REPEATED_MARKER = transaction_scenario(
 
 DELETED_GROUP = transaction_scenario(
     "deleted_group",
-    "A consumer without group membership commits its offsets in transactions. An administrator deletes the group at "
-    "any moment. If a transaction is open then, and commits later, the group must have the offsets of the commit. The "
-    "group coordinator may change in between.",
+    "An administrator deletes a group at any moment. A consumer without group membership commits its offsets in "
+    "transactions. If a transaction is open at that moment and commits later, the group must have the committed "
+    "offsets. The group coordinator may change in between.",
     ((_LOOP, _LOOP),),
     always=(
         *ALWAYS,
@@ -151,9 +152,9 @@ DELETED_GROUP = transaction_scenario(
 
 RECREATED_INPUT = transaction_scenario(
     "recreated_input",
-    "The input topic is deleted and created again under its name while its consumer commits offsets in a transaction. "
-    "The producer names the topic by its id, as the Java client does since 4.4. A request with the old id is refused "
-    "and repeated. Some time it must name the topic that exists.",
+    "The input topic is deleted and created again with the same name while its consumer commits offsets in a "
+    "transaction. The producer names the topic by its id, as the Java client does since 4.4. A request with the "
+    "old id is refused and retried. Eventually it must name the existing topic.",
     ((_LOOP, _LOOP),),
     always=(*ALWAYS, "offsets_in_memory_are_the_fold_of_their_log", "no_input_is_passed_over", UNRIVALLED),
     sometimes=("offsets_are_committed", "offsets_are_deleted"),

@@ -22,8 +22,8 @@ _OF_COORDINATORS = (
 
 VERSION_0_CRASH = transaction_scenario(
     "version_0_crash",
-    "Transaction version 0. A producer crashes twice at any moment, starts again under the same transactional id, and "
-    "its successor aborts what was left open. A record that it gave up is still on its way.",
+    "A producer crashes twice at any moment (transaction version 0). It restarts with the same transactional id, "
+    "and the new instance aborts what was left open. A record that it gave up is still in flight.",
     ((_BOTH, _ONE, _ONE),),
     distinct=94_574,
     always=_OF_IDENTITIES,
@@ -49,8 +49,8 @@ VERSION_0_CRASH = transaction_scenario(
 
 VERSION_1_TAKEOVER = transaction_scenario(
     "version_1_takeover",
-    "Transaction version 1. Producer B takes the transactional id of A, which is in a transaction and goes on; either "
-    "of them crashes, and answers are lost.",
+    "A second producer initialises the transactional id of a running one (transaction version 1). Producer A is in "
+    "a transaction and continues. Either of them crashes, and responses are lost.",
     ((_BOTH,), (_ONE,)),
     distinct=38_394,
     always=_OF_IDENTITIES,
@@ -77,13 +77,13 @@ _SEEN_BY_COORDINATORS = (
     "a_stale_coordinator_still_answers",
 )
 _STORY_OF_FAILOVER = (
-    "The coordinator crashes, or is deposed and answers from what it remembers; an append is durable although it was "
-    "reported as failed. The other node reads the log, in which a record of version {} holds {}."
+    "The coordinator crashes, or is replaced and answers from memory (transaction version {}). An append is durable "
+    "although it was reported as failed. The new coordinator reads the log, in which a record of this version has {}."
 )
 
 VERSION_0_FAILOVER = transaction_scenario(
     "version_0_failover",
-    "Transaction version 0. " + _STORY_OF_FAILOVER.format(0, "one producer id"),
+    _STORY_OF_FAILOVER.format(0, "one producer id"),
     ((_BOTH, (Op.SEND_1, Op.COMMIT)),),
     distinct=75_976,
     always=_OF_COORDINATORS,
@@ -111,7 +111,7 @@ VERSION_0_FAILOVER = transaction_scenario(
 
 VERSION_1_FAILOVER = transaction_scenario(
     "version_1_failover",
-    "Transaction version 1. " + _STORY_OF_FAILOVER.format(1, "the one before and the one after, too"),
+    _STORY_OF_FAILOVER.format(1, "the previous, the current and the next producer id"),
     ((_BOTH, (Op.SEND_1, Op.COMMIT)),),
     distinct=73_149,
     always=_OF_COORDINATORS,
@@ -133,9 +133,9 @@ VERSION_1_FAILOVER = transaction_scenario(
 
 VERSION_0_EXPIRATION = transaction_scenario(
     "version_0_expiration",
-    "Transaction version 0. A transactional id that is idle is forgotten; its producer comes back, or another takes "
-    "the id. Until 3.9 a client that is told that nobody knows its identity aborts and gets a new one, and its "
-    "application is told so, also of what is committed.",
+    "An idle transactional id expires (transaction version 0). Its producer returns, or another one initialises "
+    "the id. Up to 3.9, a client whose producer id is unknown aborts and gets a new one, and its application gets "
+    "the error, even for a committed transaction.",
     ((_ONE, _ONE), (_ONE,)),
     distinct=10_280,
     always=_OF_IDENTITIES,
@@ -161,8 +161,8 @@ VERSION_0_EXPIRATION = transaction_scenario(
 
 VERSION_1_TIMEOUT = transaction_scenario(
     "version_1_timeout",
-    "Transaction version 1. The coordinator aborts the transaction of a producer that does not hear of it, twice, "
-    "while a record that the producer gave up is on its way.",
+    "The coordinator times out two transactions of a producer that does not notice (transaction version 1). A "
+    "record that the producer gave up is in flight.",
     ((_BOTH, _ONE),),
     distinct=5_825,
     sometimes=("two_transactions_commit", "a_commit_comes_too_late", "a_producer_is_fenced"),
@@ -180,8 +180,8 @@ VERSION_1_TIMEOUT = transaction_scenario(
 
 VERSION_0_LEADER_FAILOVER = transaction_scenario(
     "version_0_leader_failover",
-    "Transaction version 0. The leaders of both partitions change, also while a verification is under way, and what a "
-    "producer gave up arrives at the new one.",
+    "The leaders of both partitions change, even during a verification (transaction version 0). A record that the "
+    "producer gave up arrives at the new leader.",
     ((_BOTH, (Op.SEND_1, Op.COMMIT)),),
     distinct=5_280,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
@@ -208,8 +208,8 @@ VERSION_0_LEADER_FAILOVER = transaction_scenario(
 
 VERSION_1_EVERY_FAULT = transaction_scenario(
     "version_1_every_fault",
-    "Transaction version 1, and one of each: the producer crashes, its transaction times out, the coordinator fails "
-    "over, the id expires, an answer is lost.",
+    "One fault of each kind (transaction version 1): the producer crashes, its transaction times out, the "
+    "coordinator fails over, the id expires, a response is lost.",
     ((_ONE, _ONE),),
     distinct=73_374,
     always=_OF_IDENTITIES,

@@ -6,9 +6,9 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 EPOCH_EXHAUSTION = transaction_scenario(
     "epoch_exhaustion",
-    "The largest epoch is 5 instead of 32767, so that a few transactions use up a producer id. The coordinator ends "
-    "the last one under the last epoch and hands out a new producer id; a second instance, a time-out, a failover and "
-    "lost answers get in between.",
+    "A few transactions exhaust the epochs of a producer id, because the largest epoch is 5 instead of 32767. The "
+    "coordinator ends the last transaction with the last epoch and assigns a new producer id. A second instance, a "
+    "timeout, a failover and lost responses interfere.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
     distinct=220_771,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity", "nothing_of_an_older_instance_takes_effect"),
@@ -44,9 +44,9 @@ EPOCH_EXHAUSTION = transaction_scenario(
 
 ROTATION_FAILOVER = transaction_scenario(
     "rotation_failover",
-    "The largest epoch is 3. A producer without a rival commits one transaction after the other and gets a new "
-    "producer id when its epoch is used up; answers are lost, and the coordinator fails over in between. A retry that "
-    "names the old producer id must be recognised by a coordinator that knows of it from the log only.",
+    "The coordinator fails over while it rotates a producer id; the largest epoch is 3. A single producer commits "
+    "one transaction after another and gets a new producer id when its epochs are exhausted. Responses are lost. A "
+    "retry with the old producer id must be recognised by a coordinator that knows only its log.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=7_306,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced", "nothing_of_an_older_instance_takes_effect"),

@@ -6,8 +6,8 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 ID_EXPIRATION = transaction_scenario(
     "id_expiration",
-    "A transactional id that is idle expires: the coordinator forgets producer id and epoch. Its producer comes back "
-    "later, or another one takes the id and gets a new producer id. Messages of before are still on their way.",
+    "An idle transactional id expires, and the coordinator forgets its producer id and epoch. Its producer returns "
+    "later, or another one initialises the id and gets a new producer id. Earlier messages are still in flight.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
     distinct=948_155,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
@@ -34,8 +34,8 @@ ID_EXPIRATION = transaction_scenario(
 
 PRODUCER_EXPIRATION = transaction_scenario(
     "producer_expiration",
-    "Leaders forget producers that were silent for long, and verifications that nobody used. A batch that was given up "
-    "comes back after that. Under transaction version 2 the coordinator still knows that it is too old.",
+    "Leaders forget idle producers and unused verifications. A batch that was given up arrives after that. With "
+    "transaction version 2, the coordinator still knows that it is outdated.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
     distinct=9_282,
     always=(
@@ -60,8 +60,10 @@ PRODUCER_EXPIRATION = transaction_scenario(
 
 FORGOTTEN_OWNER = transaction_scenario(
     "forgotten_owner",
-    "Clients and brokers of Kafka 3.9. A transaction times out while its producer goes on, and the id expires before "
-    "it aborts. The end is refused, the producer gets a new identity, and takes what had joined for joined still.",
+    "A transactional id expires while its producer still has a transaction open (clients and brokers of Kafka "
+    "3.9). The transaction times out first, and the id expires before the producer aborts. The abort is refused, "
+    "the producer gets a new producer id, and wrongly assumes that its partitions are still part of the "
+    "transaction.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=284,
     # After a time-out the producer goes on in what it takes for its transaction: it is told of another one.

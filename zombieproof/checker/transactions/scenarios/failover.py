@@ -11,8 +11,9 @@ _TWO_IN_A_ROW = (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),)
 
 COORDINATOR_FAILOVER = transaction_scenario(
     "coordinator_failover",
-    "The coordinator crashes at any moment, or is deposed and goes on answering from what it remembers. The other node "
-    "reads the log and drives what was decided to its end. An append may be durable although reported as failed.",
+    "The coordinator crashes at any moment, or is replaced and continues to answer from memory. The new "
+    "coordinator reads the log and completes prepared transactions. An append may be durable although it was "
+    "reported as failed.",
     _TWO_IN_A_ROW,
     distinct=112_446,
     always=(
@@ -55,8 +56,8 @@ COORDINATOR_FAILOVER = transaction_scenario(
 
 LEADER_FAILOVER = transaction_scenario(
     "leader_failover",
-    "Leaders of partitions change at any moment, also while a verification is under way. The new leader knows of "
-    "producers, sequences and open transactions what its log says, and nothing else.",
+    "Partition leaders change at any moment, even during a verification. A new leader knows only the producers, "
+    "sequences and open transactions that are in its log.",
     _TWO_IN_A_ROW,
     distinct=36_493,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
@@ -83,10 +84,9 @@ LEADER_FAILOVER = transaction_scenario(
 
 LEADERLESS_PARTITION = transaction_scenario(
     "leaderless_partition",
-    "A partition has no leader for a while, and just then its transaction is decided. The marker has to wait for the "
-    f"next leader. Kafka {defect('B73').span} takes the partition for deleted and skips it: the next transaction of "
-    "the producer then "
-    "decides over the records of this one.",
+    "A transaction is decided while one of its partitions has no leader. The marker must wait for the next leader. "
+    f"Kafka {defect('B73').span} mistakes the partition for a deleted one and never writes the marker, so the next "
+    "transaction of the producer decides these records.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
     distinct=2_029,
     always=(*VISIBLE, "an_unrivalled_producer_is_never_fenced"),

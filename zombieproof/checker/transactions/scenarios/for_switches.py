@@ -8,8 +8,9 @@ _ONE = (Op.SEND_0, Op.COMMIT)
 
 SKIPPING_READER = transaction_scenario(
     "skipping_reader",
-    "A producer aborts its first transaction and commits the second. A consumer that skips what the broker lists as "
-    "aborted, and one that holds transactions back itself, deliver the second and nothing else.",
+    "Consumers skip an aborted transaction and deliver the next one, which commits. One consumer skips what the "
+    "broker lists as aborted, and one buffers transactions itself. Both deliver the second transaction and nothing "
+    "else.",
     (((Op.SEND_0, Op.ABORT), _ONE),),
     distinct=135,
     always=(
@@ -39,9 +40,8 @@ SKIPPING_READER = transaction_scenario(
 
 TWO_IDEMPOTENT_PRODUCERS = transaction_scenario(
     "two_idempotent_producers",
-    "Two producers without transactional ids write to one partition, with two batches in flight each. The leader "
-    "changes, an answer is lost and a batch is doubled: what the new leader knows of one it must not take for the "
-    "other's.",
+    "Two idempotent producers write to one partition, with two batches in flight each. The leader changes, a "
+    "response is lost and a batch is duplicated. The new leader must not confuse the state of the two producers.",
     (((Op.SEND_0,), (Op.SEND_0,)), ((Op.SEND_0,), (Op.SEND_0,))),
     distinct=3_705,
     always=(
@@ -68,8 +68,8 @@ TWO_IDEMPOTENT_PRODUCERS = transaction_scenario(
 
 FORGOTTEN_BY_2_4 = transaction_scenario(
     "forgotten_by_2_4",
-    "Clients and brokers of Kafka 2.4. A leader forgets a producer between two transactions, and a batch that does not "
-    "begin with sequence 0 is answered UNKNOWN_PRODUCER_ID, upon which the client begins anew.",
+    "A leader forgets a producer between two transactions (clients and brokers of Kafka 2.4). A batch that does "
+    "not start with sequence 0 gets UNKNOWN_PRODUCER_ID, and the client starts again.",
     ((_ONE, _ONE),),
     distinct=112,
     always=(
@@ -92,9 +92,9 @@ FORGOTTEN_BY_2_4 = transaction_scenario(
 
 FAILED_FENCE = transaction_scenario(
     "failed_fence",
-    "Transaction version 0; the largest epoch is 3, and appends to the transaction log are under way and fail. "
-    "Producer B takes the id of A, whose transaction is open. The epoch is raised in memory before the abort is in the "
-    "log: where that fails it is not raised once more for the next attempt.",
+    "The append of a fence fails after the epoch was bumped in memory (transaction version 0; the largest epoch is "
+    "3). Producer B initialises the id of A, whose transaction is open. If the append of the abort fails, the next "
+    "attempt must not bump the epoch again.",
     ((_ONE,), (_ONE,)),
     distinct=2_694,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity"),

@@ -6,9 +6,9 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 FORGOTTEN_PARTITION = transaction_scenario(
     "forgotten_partition",
-    "A producer without a transactional id hears that a partition is gone, or is another one: a topic of that name was "
-    "made anew, or the broker that says so is behind the others. It drops the sequences of that partition, "
-    "with one batch acknowledged, or with some in flight, and begins it again at 0. The log is the one that it was.",
+    "An idempotent producer drops the sequences of a partition that it considers deleted or recreated. A topic of "
+    "that name was created again, or the broker that says so has stale metadata. One batch is acknowledged or "
+    "several are in flight, and the producer starts the partition again at 0. The log is the same as before.",
     (((Op.SEND_0,), (Op.SEND_0,), (Op.SEND_0,)),),
     distinct=920,
     always=(

@@ -8,9 +8,10 @@ _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
 
 GIVEN_UP_COMMIT = transaction_scenario(
     "given_up_commit",
-    "An application reads an input, writes an output and commits both. No answer to the commit comes in time, so it "
-    "closes its producer, takes a new one and asks its group what is committed. What it gave up may still arrive, "
-    "before the new producer is initialised or behind that.",
+    "An application gives up on a commit and starts a new producer. It reads an input, writes an output and "
+    "commits both. The response to the commit times out, so the application closes its producer, starts a new one "
+    "and asks its group for the committed offset. The old commit may still arrive, before or after the new "
+    "producer is initialised.",
     ((_LOOP, _LOOP, _LOOP),),
     distinct=1_134,
     always=(

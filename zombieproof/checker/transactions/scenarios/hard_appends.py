@@ -11,10 +11,10 @@ _COMPLETES = "every_decided_transaction_completes"
 
 REFUSED_COMPLETION = transaction_scenario(
     "refused_completion",
-    "Appends to the transaction log take their time, and one of them fails: for the moment, or with an error behind "
-    "which nobody appends it again. The disk of the log fails, and another broker takes over; or the log takes no such "
-    "record, and the coordinator stays. A completion that is refused so is not pending any more and nobody drives it: "
-    "its producer asks in vain until another coordinator loads it.",
+    "The append that completes a transaction fails, with a retriable error or with one that is not retried. In the "
+    "second case the log's disk fails and another broker takes over, or the log refuses the record and the "
+    "coordinator stays. The completion is then neither pending nor retried, and its producer waits until another "
+    "coordinator loads the transaction.",
     ((_ONE, _ONE),),
     distinct=8_535,
     always=(*ALWAYS, "what_is_pending_is_under_way"),

@@ -6,8 +6,8 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 IDEMPOTENT_PRODUCER = transaction_scenario(
     "idempotent_producer",
-    "A producer without a transactional id has two batches in flight to one partition. Answers are lost, batches are "
-    "doubled and overtake each other, the leader changes. Each batch is written once, and in order.",
+    "An idempotent producer without a transactional id has two batches in flight to one partition. Responses are "
+    "lost, batches are duplicated and reordered, and the leader changes. Each batch is written once, and in order.",
     (((Op.SEND_0,), (Op.SEND_0,), (Op.SEND_0,)),),
     distinct=630,
     always=(

@@ -10,134 +10,134 @@ from zombieproof.model.rules import Rules
 UNRIVALLED = "an_unrivalled_producer_is_never_fenced"
 
 FROM_MEMORY = (
-    "open; a coordinator answers EndTxn from its memory and asks no log, so one that is deposed and does not know it "
-    "tells a producer that it has no transaction, which is fatal (the window is spoken of at KAFKA-9307)"
+    "open; a coordinator answers EndTxn from memory without checking its log, so a stale coordinator tells a "
+    "producer that it has no transaction, which is fatal (KAFKA-9307 mentions this window)"
 )
 
 LATE_INIT = (
-    "open; InitProducerId without an identity raises the epoch each time, so a copy that comes late, sent again "
-    "because of a time-out, fences the producer that both are of (KIP-360 tells retries apart only by an identity)"
+    "open; InitProducerId without a producer id always bumps the epoch, so a delayed duplicate of a producer's own "
+    "timed-out InitProducerId fences that same producer (KIP-360 recognises retries only by producer id and epoch)"
 )
 
 DECIDED_OUTSIDE = (
-    "open; no release lets a coordinator know that a transaction is decided elsewhere, so a time-out, or whoever "
-    "initialises, aborts it like any other (KIP-939 is to keep it)"
+    "open; no release tells a coordinator that a transaction is decided elsewhere, so a timeout or an InitProducerId "
+    "aborts it like any other (KIP-939 is meant to keep it)"
 )
 
 ANY_FIRST_SEQUENCE = (
-    "harmless; before transaction version 2 a leader that knows nothing of a producer takes any first sequence, here "
-    "that of the batch behind one that was given up; their transaction can only be aborted (reference §3.3)"
+    "harmless; before transaction version 2, a leader without state of a producer accepts any first sequence, here "
+    "that of the batch after one that was given up; their transaction can only be aborted (reference §3.3)"
 )
 
 HANGS = (
-    "open; a completion whose append is refused with an error that no coordinator expects is not pending any more, the "
-    "exception ends in the log of the broker, and its transactional id answers CONCURRENT_TRANSACTIONS until it is "
-    "loaded again (TransactionMarkerChannelManager.tryAppendToLog; reference §2.12)"
+    "open; a completion whose append fails with an unexpected error is no longer pending, the exception goes to the "
+    "broker's log, and the transactional id gets CONCURRENT_TRANSACTIONS until it is loaded again "
+    "(TransactionMarkerChannelManager.tryAppendToLog; reference §2.12)"
 )
 
 REFUSED_FOR_GOOD = (
-    "open; a record that the transaction log takes neither now nor later is answered UNKNOWN_SERVER_ERROR, which no "
-    "handler of the producer expects, so that InitProducerId and EndTxn end in a fatal error, and what was open stays "
-    "open until its time-out; who begins anew may get through (TransactionStateManager.appendTransactionToLog; "
+    "open; a record that the transaction log always refuses causes UNKNOWN_SERVER_ERROR, which no handler of the "
+    "producer expects, so InitProducerId and EndTxn are fatal, and an open transaction stays open until its timeout; "
+    "a new producer may succeed (TransactionStateManager.appendTransactionToLog; "
     "TransactionManager.InitProducerIdHandler, EndTxnHandler)"
 )
 
 ANY_SEQUENCE_BEHIND_A_CUT = (
-    "harmless; before transaction version 2 a leader that knows nothing of a producer takes any first sequence, here "
-    "that of a late copy behind a batch that an election took away; their transaction can only be aborted "
+    "harmless; before transaction version 2, a leader without state of a producer accepts any first sequence, here "
+    "that of a delayed copy after a batch that an election truncated; their transaction can only be aborted "
     "(reference §3.3)"
 )
 
 POSITIONS_BESIDE = (
-    "as documented; an offset that is committed beside the transaction, as by auto commit, is not part of it: an "
-    "application that commits its input in transactions has to leave that off"
+    "as documented; an offset that is committed outside the transaction, as by auto-commit, is not part of it: turn "
+    "auto-commit off in an application that commits its input in transactions"
 )
 
 ABORTED_UNSEEN = (
-    "as documented; a leader takes a marker that is sent by hand for any other, so an administrator who does not look "
+    "as documented; a leader accepts a marker from an operator like any other, so an operator who does not check "
     "first aborts one partition of a transaction that its producer goes on to commit (KIP-664)"
 )
 
 EMPTY_MARKERS = (
-    "open; the cleaner keeps the marker by which alone a producer is known, to fence by its epoch, but without its "
-    "record; and who reads such a batch makes nothing of it: a replica that has copied the log knows no epoch "
+    "open; the log cleaner keeps the marker that alone identifies a producer, so that its epoch fences, but removes "
+    "its record; readers of the log ignore such a batch, so a replica that copies the log has no epoch "
     "(Cleaner.checkBatchRetention against ProducerAppendInfo.append)"
 )
 
 DROPPED_MARKERS = (
-    "by design; a consumer that holds transactions back itself takes the next marker of a producer for that of what it "
-    "holds, and one that retention has dropped unread is missed: what was aborted comes with the next commit. Kafka's "
-    "consumer is told with each fetch what was aborted"
+    "by design; a consumer that buffers transactions itself takes the next marker of a producer as the end of the "
+    "buffered one, so if retention deletes a marker unread, aborted records are delivered with the next commit. "
+    "Kafka's consumer gets the list of aborted transactions with each fetch"
 )
 
 
 DECIDED_AGAIN = (
-    "open; a decision whose append is durable and counts as failed is in the log, and the coordinator's memory has the "
-    "transaction open still: whoever fences it then has the other decision logged behind it. Nobody was told of the "
-    "first, and no marker of it was sent (reference §2.6)"
+    "open; a decision whose append is durable but reported as failed is in the log, while the coordinator's memory "
+    "still has an open transaction: a fence then appends the opposite decision. No client got the first decision, "
+    "and no marker of it was sent (reference §2.6)"
 )
 
 GUARD_TAKEN = (
-    "open; an offset commit has no sequence, so a late copy of one is appended again while its transaction has no "
-    "marker yet, and the append takes away the guard under which the next one is being verified: that is refused with "
-    "INVALID_TXN_STATE, which is fatal (reference §3.5: whatever is appended removes the producer's verification)"
+    "open; an offset commit has no sequence, so a delayed copy is appended again while its transaction has no marker "
+    "yet, and the append clears the guard of the verification for the next one, which is refused with "
+    "INVALID_TXN_STATE, a fatal error (reference §3.5: every append clears the producer's verification)"
 )
 
 FORGOTTEN_MARKER = (
-    "open; a leader that has forgotten a silent producer has forgotten the coordinator epoch of its last marker too, "
-    "and takes the marker that a deposed coordinator has still under way: the log has an older coordinator epoch "
-    "behind a newer one, though with transaction version 2 nothing is ended by it (what is left of KAFKA-9144)"
+    "open; a leader that has forgotten an idle producer has also forgotten the coordinator epoch of its last marker, "
+    "and accepts a marker in flight from a stale coordinator: the log has an older coordinator epoch after a newer "
+    "one, though with transaction version 2 it ends nothing (the rest of KAFKA-9144)"
 )
 
 FORGOTTEN_BY_HAND = (
-    "open; a marker that an administrator sends by hand names the epoch that the leader knew then, and a leader that "
-    "has meanwhile ended the transaction and forgotten its silent producer cannot tell that it is late: the log has an "
-    "older producer epoch behind a newer one, though nothing is ended by it (KIP-664; reference §3.5, rows M1 and M2)"
+    "open; a marker from an operator has the epoch that the leader knew at that time, and a leader that has since "
+    "ended the transaction and forgotten its idle producer cannot tell that it is late: the log has an older "
+    "producer epoch after a newer one, though it ends nothing (KIP-664; reference §3.5, rows M1 and M2)"
 )
 
 ENDED_BY_HAND_ONLY = (
-    "as documented; a transaction that is aborted by hand on one partition, with nobody having looked, is open at its "
-    "coordinator still, and the leader may forget its producer: a batch that comes again is verified and appended "
-    "again, in the same transaction, behind its first copy, which is aborted (KIP-664)"
+    "as documented; a transaction that an operator aborts on one partition without checking is still open at its "
+    "coordinator, and the leader may forget its producer: a retried batch is verified and appended again, in the "
+    "same transaction, after its aborted first copy (KIP-664)"
 )
 
 HANGS_UNVERIFIED = (
-    "published; a leader that asks no coordinator takes a batch that was given up and comes behind the abort, and "
-    "opens a transaction that nobody ends but an administrator, one with each abort by hand, if he does not spend it "
-    "on the one before (KAFKA-12671; KIP-890 repairs it: the rule `verification`)"
+    "published; a leader that does not verify accepts a batch that was given up and arrives after the abort, and "
+    "opens a transaction that only an administrator can end, with one manual abort for each (KAFKA-12671; fixed by "
+    "KIP-890, the rule `verification`)"
 )
 
 
 SKIPPED_MARKER = (
-    "open; a coordinator takes a partition without a live leader for one of a deleted topic and skips its marker "
+    "open; a coordinator mistakes a partition without a live leader for one of a deleted topic and skips its marker "
     "(KAFKA-20734, a regression of KAFKA-17573)"
 )
 
 CLOSED_BY_A_LATE_COMMIT = (
-    "a commit that arrives after the coordinator's own abort is answered INVALID_TXN_STATE, which is fatal to an "
+    "a commit that arrives after the coordinator's own abort gets INVALID_TXN_STATE, which is fatal for an "
     "application that would handle PRODUCER_FENCED by starting again (KAFKA-20785; merged after 4.4.0)"
 )
 
 LAST_EPOCH_LOST = (
-    "open; the record in the transaction log has no previous producer epoch, so after a failover the coordinator takes "
-    "a repeated InitProducerId for one of an older instance and answers PRODUCER_FENCED (KAFKA-20357 and KAFKA-20310 "
-    "report the same loss where the producer id rotates)"
+    "open; the record in the transaction log has no previous producer epoch, so after a failover the coordinator "
+    "mistakes a retried InitProducerId for one of an older instance and answers PRODUCER_FENCED (KAFKA-20357 and "
+    "KAFKA-20310 report the same loss where the producer id rotates)"
 )
 
 GUARD_TAKEN_BY_A_COPY = (
-    "open; a late copy of an ABORT marker is appended as a repetition and voids the verification of the next "
-    "transaction, so the verified record is refused with INVALID_TXN_STATE (KAFKA-18654 repairs it for the marker of "
-    "the transaction before, but not after a fence and an InitProducerId)"
+    "open; a delayed copy of an ABORT marker is appended as a duplicate and voids the verification of the next "
+    "transaction, so the verified record is refused with INVALID_TXN_STATE (KAFKA-18654 fixes it for the marker of "
+    "the previous transaction, but not after a fence and an InitProducerId)"
 )
 
 DELETED_WHILE_PENDING = (
-    "open; DeleteGroups succeeds while a transaction has offsets pending in the group and discards them, and the "
-    "commit is acknowledged all the same: the output is visible, and the input is processed again"
+    "open; DeleteGroups succeeds while a transaction has pending offsets in the group and discards them, and the "
+    "commit is still acknowledged: the output is visible, and the input is processed again"
 )
 
 OLD_TOPIC_ID = (
-    "open; the producer repeats TxnOffsetCommit with the topic id that the request was built with, which is answered "
-    "UNKNOWN_TOPIC_ID every time; only closing the producer helps (KIP-1319; a client that commits by name recovers)"
+    "open; the producer retries TxnOffsetCommit with the topic id of the original request and always gets "
+    "UNKNOWN_TOPIC_ID; only closing the producer helps (KIP-1319; a client that commits by name recovers)"
 )
 
 

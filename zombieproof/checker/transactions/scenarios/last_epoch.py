@@ -8,10 +8,10 @@ _THREE_IN_A_ROW = (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT), (Op.SEND_0, 
 
 EXHAUSTED_FENCE = transaction_scenario(
     "exhausted_fence",
-    "The largest epoch is 2 instead of 32767. The second transaction of a producer is open under epoch 1, the last one "
-    "that a client may have, when the coordinator times it out: the abort is decided under epoch 2, and a new producer "
-    "id follows. Otherwise the producer, which asks to abort as well, is told to go on under epoch 2, above which "
-    "nobody can be fenced.",
+    "The coordinator times out a transaction that has the last epoch a client may use; the largest epoch is 2 "
+    "instead of 32767. The second transaction of the producer is open with epoch 1. The abort uses epoch 2, and a "
+    "new producer id follows. Otherwise the producer, which also tries to abort, would continue with epoch 2, "
+    "above which no producer can be fenced.",
     _THREE_IN_A_ROW,
     distinct=130,
     sometimes=("the_producer_id_rotates", "two_transactions_commit", "a_commit_comes_too_late"),
@@ -37,9 +37,9 @@ _BROKEN_WITHOUT_ROTATION = ("every_open_transaction_is_known_to_its_coordinator"
 
 LAST_EPOCH = transaction_scenario(
     "last_epoch",
-    "The same where a fence does not rotate, as before Kafka 4.3: a producer gets the very last epoch and opens a "
-    "transaction under it. Kafka 4.3 can time that out, under the same epoch. What hangs behind its marker is what the "
-    "other scenario is about, and not judged here.",
+    "A transaction with the very last epoch times out, where a fence does not rotate the producer id (before Kafka "
+    "4.3). The producer gets the last epoch and opens a transaction with it. Kafka 4.3 can time it out with the "
+    "same epoch. Records after its marker, which would hang, are checked in exhausted_fence and not here.",
     _THREE_IN_A_ROW,
     distinct=129,
     always=tuple(name for name in ALWAYS if name not in _BROKEN_WITHOUT_ROTATION),

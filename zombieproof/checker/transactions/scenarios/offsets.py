@@ -9,9 +9,9 @@ _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
 
 CONSUME_TRANSFORM_PRODUCE = transaction_scenario(
     "consume_transform_produce",
-    "Two members of a group, each with a transactional id of its own, read an input, write an output and commit the "
-    "input position in the same transaction. The group takes the first for dead and gives the input to the second; the "
-    "first goes on. Each input has one committed output.",
+    "A group replaces a member that is still running. Two members, each with its own transactional id, read an "
+    "input, write an output and commit the input offset in one transaction. The group considers the first member "
+    "dead and assigns its input to the second; the first continues. Each input gets exactly one committed output.",
     ((_LOOP,), (_LOOP,)),
     distinct=658_413,
     always=(
@@ -47,8 +47,9 @@ CONSUME_TRANSFORM_PRODUCE = transaction_scenario(
 
 PASSED_MEMBER = transaction_scenario(
     "passed_member",
-    "Three inputs. The group takes the first member for dead while its first transaction is under way, and the second "
-    "member reads and commits all three. What the first one still sends must not take the group's position back.",
+    "A replaced group member must not reset the group's offset. The group considers the first of two members dead "
+    "during its first transaction, and the second member reads and commits all three inputs. Requests of the first "
+    "member are still in flight.",
     ((_LOOP,), (_LOOP, _LOOP, _LOOP)),
     distinct=80_032,
     always=(
@@ -77,9 +78,9 @@ PASSED_MEMBER = transaction_scenario(
 
 KEPT_POSITION = transaction_scenario(
     "kept_position",
-    "Three inputs and one member, which asks its group once and goes on from where it is, as a consumer that polls. "
-    "The group coordinator changes, and an answer is lost. The next offset commit comes while the markers of the "
-    "transaction before are on their way.",
+    "A group member fetches its offset once and then continues from memory, as a polling consumer does. There are "
+    "three inputs. The group coordinator changes, and a response is lost. The next offset commit arrives while the "
+    "markers of the previous transaction are in flight.",
     ((_LOOP, _LOOP, _LOOP),),
     distinct=6_347,
     always=(
@@ -115,9 +116,9 @@ KEPT_POSITION = transaction_scenario(
 
 PLAIN_COMMIT = transaction_scenario(
     "plain_commit",
-    "A member of a group commits its input with its output in one transaction, and its consumer commits the position "
-    "by itself as well: auto commit was left on. The leader of the offsets changes. What the group knows is what its "
-    "log says, whichever kind of commit came last; but an input may be passed over.",
+    "A consumer commits offsets both in its transactions and by itself, because auto-commit was left on. The "
+    "leader of the offsets partition changes. The group must know what its log says, whichever commit came last; "
+    "but an input may be skipped.",
     ((_LOOP, _LOOP),),
     distinct=34_468,
     always=(*ALWAYS, "each_input_has_one_committed_output", "offsets_in_memory_are_the_fold_of_their_log"),
@@ -146,10 +147,10 @@ PLAIN_COMMIT = transaction_scenario(
 
 LATE_OFFSET_COMMIT = transaction_scenario(
     "late_offset_commit",
-    "The rules of Kafka 3.9, but for one. A member of a group reads an input, writes an output and commits its "
-    "position in one transaction. It gives its record up, aborts under a raised epoch, and does it again; a copy of "
-    "its first offset commit is still on its way and is refused. The position that waits for the end of the second one "
-    "must not be lost with it.",
+    "A delayed offset commit is refused and must not drop pending offsets (the rules of Kafka 3.9, with one "
+    "change). A group member reads an input, writes an output and commits its offset in one transaction. It gives "
+    "up its record, aborts with a bumped epoch, and repeats the work; a copy of its first offset commit is still "
+    "in flight and is refused. The pending offset of the second transaction must not be lost with it.",
     ((_LOOP, _LOOP, _LOOP),),
     distinct=42_678,
     always=(

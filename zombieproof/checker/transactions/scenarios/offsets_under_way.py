@@ -8,10 +8,10 @@ _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
 
 OFFSETS_UNDER_WAY = transaction_scenario(
     "offsets_under_way",
-    "Two members of a group commit the input position in their transactions. The coordinator of the group appends a "
-    "commit and takes it into memory at once; replicas have it later, and later still it is answered. Meanwhile the "
-    "group takes the first member for dead, or another leader comes that has nothing of it; the append fails, or is "
-    "waited for too long.",
+    "Offset commits take time to replicate. Two group members commit the input offset in their transactions. The "
+    "group coordinator appends a commit and applies it in memory at once; the replicas get it later, and the "
+    "response comes later still. Before that, the group considers the first member dead, or a new leader without "
+    "the commit is elected; the append fails or times out.",
     ((_LOOP,), (_LOOP,)),
     distinct=73_514,
     always=(

@@ -9,8 +9,9 @@ _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
 
 GIVEN_UP_RECORD = transaction_scenario(
     "given_up_record",
-    "A producer gives its record up before anybody knows of the transaction, and aborts: there is nothing to end, and "
-    "the coordinator says so without ending the producer. The record, and a copy of each marker, arrive whenever.",
+    "A producer aborts before any broker knows of its transaction, because it gave up its only record. There is "
+    "nothing to end; the coordinator says so, and the producer can continue. The record, and a copy of each "
+    "marker, may arrive at any time.",
     ((_ONE, _ONE),),
     distinct=588,
     always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end", "an_unrivalled_producer_is_never_fenced"),
@@ -42,9 +43,9 @@ GIVEN_UP_RECORD = transaction_scenario(
 
 ONE_MEMBER = transaction_scenario(
     "one_member",
-    "The only member of a group reads an input, writes an output and commits its position in one transaction; it may "
-    "abort the first one, and does it again while the markers of the first are on their way. The group coordinator is "
-    "told to ask again later, and so is the member.",
+    "The only member of a group consumes, transforms and produces in transactions. It may abort the first one, and "
+    "repeats the work while the markers of the first are in flight. The group coordinator and the member both get "
+    "retriable errors.",
     ((_LOOP, _LOOP),),
     distinct=8_311,
     always=(*ALWAYS, "each_input_has_one_committed_output", "an_unrivalled_producer_is_never_fenced"),
@@ -72,8 +73,8 @@ ONE_MEMBER = transaction_scenario(
 
 FORGOTTEN_ID = transaction_scenario(
     "forgotten_id",
-    "The coordinator forgets a transactional id that is idle, and its producer, which is alive, goes on with it. It is "
-    "told that nobody knows its identity, and that is the end of it.",
+    "The coordinator forgets an idle transactional id whose producer is alive and continues. The producer gets an "
+    "error, because its producer id is unknown, and that is fatal.",
     ((_ONE, _ONE),),
     distinct=36,
     sometimes=("two_transactions_commit", "a_producer_is_fenced"),
@@ -90,8 +91,9 @@ FORGOTTEN_ID = transaction_scenario(
 
 FIRST_SEQUENCE = transaction_scenario(
     "first_sequence",
-    "A producer at transaction version 2 has two records to one partition in flight. The leader changes, the first one "
-    "is given up, and copies overtake each other: what joins the transaction first has to begin with sequence 0.",
+    "The first record of a partition in a transaction must have sequence 0 (transaction version 2). A producer has "
+    "two records in flight to one partition. The leader changes, the first record is given up, and copies overtake "
+    "each other.",
     (((Op.SEND_0, Op.SEND_0, Op.COMMIT),),),
     distinct=590,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),

@@ -17,9 +17,9 @@ _BY_HAND = {
 
 ONE_TRANSACTION = transaction_scenario(
     "one_transaction",
-    "One producer writes a record to each of two partitions in one transaction and commits or aborts. Answers are "
-    "lost, requests and markers doubled, a batch is given up while it is in flight. Whatever happens, the transaction "
-    "is all or nothing.",
+    "A producer commits or aborts one transaction that writes to two partitions. Responses are lost, requests and "
+    "markers are duplicated, and a batch is given up while it is in flight. In every case, the transaction is all "
+    "or nothing.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT),),),
     distinct=387_121,
     sometimes=("a_transaction_commits", "a_transaction_aborts"),

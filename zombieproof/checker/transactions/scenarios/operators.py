@@ -7,9 +7,9 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 HANGING_TRANSACTION = transaction_scenario(
     "hanging_transaction",
-    "Transaction version 0 without verification. A record that was given up arrives behind the abort marker, and opens "
-    "a transaction that no coordinator knows. An administrator looks for such transactions and aborts them by hand, "
-    "while the producer goes on.",
+    "A record that arrives after its abort marker opens a hanging transaction, which no coordinator knows "
+    "(transaction version 0 without verification). An administrator finds hanging transactions and aborts them by "
+    "hand, while the producer continues.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
     distinct=400,
     always=(*VISIBLE, "an_unrivalled_producer_is_never_fenced"),
@@ -40,8 +40,8 @@ HANGING_TRANSACTION = transaction_scenario(
 
 STALE_LOOKUP = transaction_scenario(
     "stale_lookup",
-    "A producer looks its coordinator up and is told the one of before, which is deposed and may not know it. What it "
-    "asks there is refused and asked again, or answered from memory; it decides nothing.",
+    "A producer finds its previous coordinator, which has been replaced and may not know it. Requests to it are "
+    "refused and retried, or answered from memory; it must not decide anything.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
     distinct=5_928,
     always=(*ALWAYS, "nothing_of_an_older_instance_takes_effect", "a_decided_transaction_is_driven_to_its_end"),

@@ -13,9 +13,9 @@ _ALL = (
 
 MUTUAL_FENCING = transaction_scenario(
     "mutual_fencing",
-    "Two instances of one application have the same transactional id. Whoever initialises later fences the other, "
-    "which stops for good: so one of them gets its transaction to an end. If each is started anew as soon as it is "
-    "fenced, they may fence each other for ever.",
+    "Two instances of an application have the same transactional id and fence each other. The instance that "
+    "initialises later fences the other, which stops, so one of them completes its transaction. If each restarts "
+    "as soon as it is fenced, they may fence each other forever.",
     (((Op.SEND_0, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),)),
     sometimes=("a_zombie_is_fenced", "a_transaction_commits"),
     leads_to=(*_ALL, "somebody_gets_through"),
@@ -33,9 +33,9 @@ MUTUAL_FENCING = transaction_scenario(
 
 ALL_COMES_TO_AN_END = transaction_scenario(
     "all_comes_to_an_end",
-    "A producer commits two transactions while leaders of partitions change, answers are lost and markers come twice. "
-    "Whatever goes wrong, it goes wrong a few times only: then everything that was begun is decided, complete and "
-    "visible, and the producer is not stuck.",
+    "After a bounded number of faults, everything that was started completes. A producer commits two transactions "
+    "while partition leaders change, responses are lost and markers are duplicated. In the end every transaction "
+    "is decided, complete and visible, and the producer is not stuck.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("two_transactions_commit",),

@@ -6,9 +6,10 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 READER = transaction_scenario(
     "reader",
-    "Two producers with transactional ids of their own write to the same partition; one may abort. One consumer reads "
-    "as Kafka's read_committed does (the broker ends the fetch at the last stable offset and lists aborted "
-    "transactions), another holds transactions back itself. Both deliver what is committed, and nothing else.",
+    "Two kinds of consumers read the transactions of two producers, which write to the same partition. One "
+    "producer may abort. One consumer reads as Kafka's read_committed does (the broker ends the fetch at the last "
+    "stable offset and lists aborted transactions); the other buffers transactions itself. Both deliver all "
+    "committed records and nothing else.",
     (((Op.SEND_0, Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
     distinct=479_426,
     always=(

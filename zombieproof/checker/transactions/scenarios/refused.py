@@ -7,9 +7,9 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 REFUSED_BATCH = transaction_scenario(
     "refused_batch",
-    "Transaction version 0. Two batches of one partition are on their way when the leader has too few replicas in sync "
-    "for the first, and enough for the second. The second comes out of order, and both are sent again. Whatever comes "
-    "first, records are in the log in the order in which they were sent.",
+    "Two batches of one partition are reordered, because the leader had too few in-sync replicas for the first and "
+    "enough for the second (transaction version 0). The second batch is out of order, and both are retried. In "
+    "every case, the log has the records in the order in which they were sent.",
     (((Op.SEND_0, Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=4_211,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),

@@ -8,9 +8,9 @@ KEPT = ("what_was_acknowledged_stays_in_the_log",)
 
 CUT_TRANSACTION = transaction_scenario(
     "cut_transaction",
-    "A producer commits or aborts two transactions, and two consumers read. Records and markers are in the log of the "
-    "leader before the other replicas have them: until then nobody is told so and nobody reads them, and an election "
-    "takes them away once. What was acknowledged stays, what was read stays, and markers are sent again.",
+    "An election truncates records and markers that are not yet replicated. A producer commits or aborts two "
+    "transactions, and two consumers read. Until records are replicated, they are neither acknowledged nor "
+    "readable. Acknowledged records stay, read records stay, and markers are sent again.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=8_498,
     always=(
@@ -70,9 +70,9 @@ CUT_TRANSACTION = transaction_scenario(
 
 CUT_OFFSETS = transaction_scenario(
     "cut_offsets",
-    "Two members of a group, of one transactional id, consume, transform and produce; the group rebalances, and an "
-    "election cuts a log once, that of the offsets or that of the output. No committed offset is told before it is "
-    "replicated, and each input has one committed output.",
+    "An election truncates the log of the offsets or of the output. Two members of a group with one transactional "
+    "id consume, transform and produce, and the group rebalances. No committed offset is returned before it is "
+    "replicated, and each input gets exactly one committed output.",
     (((Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT),), ((Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT),)),
     distinct=67_650,
     always=(
@@ -105,9 +105,9 @@ CUT_OFFSETS = transaction_scenario(
 
 CUT_BATCHES = transaction_scenario(
     "cut_batches",
-    "A producer without a transactional id has two batches in flight to one partition; answers are lost, and two "
-    "elections take away what is not replicated. A batch that is sent again is recognised if it is still in the log, "
-    "and is answered when it is replicated, not before. Each is written once, and in order.",
+    "Two elections truncate unreplicated batches of an idempotent producer, which has two batches in flight to one "
+    "partition. Responses are lost. A retried batch is recognised if it is still in the log, and acknowledged only "
+    "when it is replicated. Each batch is written once, and in order.",
     (((Op.SEND_0,), (Op.SEND_0,), (Op.SEND_0,)),),
     distinct=1_812,
     always=(

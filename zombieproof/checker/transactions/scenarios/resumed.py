@@ -9,9 +9,10 @@ _DECIDED_OUTSIDE = (Op.SEND_0, Op.STORE, Op.COMMIT)
 
 RESUMED_COMMIT = transaction_scenario(
     "resumed_commit",
-    "A job writes, flushes, and stores producer id and epoch beside its own decision to commit, as Flink's sink does "
-    "in a checkpoint. It crashes, and the next one takes the transaction up under that identity and commits it, "
-    "whether the commit was sent before or not. The largest epoch is 3, and the coordinator fails over.",
+    "A job resumes a transaction after a crash, as Flink's sink does. It writes, flushes, and stores producer id "
+    "and epoch with its own decision to commit. The next run continues the transaction with that producer id and "
+    "epoch and commits it, whether or not the commit was already sent. The largest epoch is 3, and the coordinator "
+    "fails over.",
     ((_DECIDED_OUTSIDE, _DECIDED_OUTSIDE, _DECIDED_OUTSIDE),),
     distinct=8_681,
     always=(*ALWAYS, "what_was_decided_outside_is_not_aborted", "an_unrivalled_producer_is_never_fenced"),

@@ -12,8 +12,9 @@ _NO_OTHER_FAULT = dict.fromkeys(("lost", "doubled", "doubled_batches", "late", "
 
 ZOMBIE_TAKEOVER = transaction_scenario(
     "zombie_takeover",
-    "Producer A is in a transaction when producer B takes the same transactional id. A does not know it and goes on: "
-    "it is a zombie. Whatever A still sends must have no effect, or be part of a transaction that is aborted.",
+    "A zombie producer continues its transaction while its successor initialises. Producer B calls InitProducerId "
+    "with the transactional id of producer A, which does not notice. Everything that A still sends must have no "
+    "effect, or belong to a transaction that is aborted.",
     _TWO,
     distinct=7_506_469,
     always=(*ALWAYS, *_OF_INSTANCES),
@@ -59,9 +60,9 @@ ZOMBIE_TAKEOVER = transaction_scenario(
 
 KIP98_TAKEOVER = transaction_scenario(
     "kip98_takeover",
-    "The original rules of Kafka 0.11: no verification, the same epoch for every transaction of a producer. Producer B "
-    "takes A's transactional id while a record of A is on its way. The abort marker must carry the raised epoch, so "
-    "that the record is refused behind it.",
+    "Fencing by the original rules of Kafka 0.11: no verification, and the same epoch for all transactions of a "
+    "producer. Producer B initialises A's transactional id while a record of A is in flight. The abort marker must "
+    "have the bumped epoch, so that the record is refused after it.",
     _TWO,
     distinct=1_755,
     always=(*ALWAYS, *_OF_INSTANCES),
@@ -94,9 +95,10 @@ KIP98_TAKEOVER = transaction_scenario(
 
 EPOCH_RECOVERY = transaction_scenario(
     "epoch_recovery",
-    "Transaction version 0 with KIP-360. A producer that gave a batch up aborts and asks the coordinator to raise its "
-    "epoch, naming the one it has. The answer is lost, or another producer takes the id in between: a retry is "
-    "answered like the first request, and a fenced producer is told so.",
+    "A producer recovers from a lost batch by bumping its epoch (KIP-360, transaction version 0). It gives up the "
+    "batch, aborts, and calls InitProducerId with its producer id and epoch. The response is lost, or another "
+    "producer initialises the id in between: a retry gets the same response as the first request, and a fenced "
+    "producer gets an error.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
     distinct=188_345,
     always=(*ALWAYS, *_OF_INSTANCES),
@@ -116,9 +118,9 @@ EPOCH_RECOVERY = transaction_scenario(
 
 CRASH_AND_RESTART = transaction_scenario(
     "crash_and_restart",
-    "A producer crashes at any moment, also between its commit and the answer, and starts again under the same "
-    "transactional id. What it sent before is still on its way. Its successor aborts what was left open, and finds "
-    "what was decided.",
+    "A producer crashes at any moment and restarts with the same transactional id, even between its commit and the "
+    "response. Its earlier requests are still in flight. The new instance aborts what was left open, and finds the "
+    "outcome of what was decided.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
     distinct=958_282,
     always=(*ALWAYS, *_OF_INSTANCES),

@@ -6,8 +6,8 @@ from zombieproof.checker.transactions.vocabulary import Op
 
 TIMEOUT = transaction_scenario(
     "timeout",
-    "The coordinator may abort the producer's transaction at any moment, and does not tell it. The producer goes on in "
-    "what it takes for the same transaction. It must notice before it commits.",
+    "The coordinator may abort a transaction after its timeout without telling the producer. The producer "
+    "continues in a transaction that no longer exists, and must notice before it commits.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=4_002,
     sometimes=("a_transaction_commits", "a_transaction_aborts", "a_commit_comes_too_late", "a_producer_is_fenced"),

@@ -9,8 +9,8 @@ TV0 = {"transaction_version": 0}
 
 TWO_TRANSACTIONS = transaction_scenario(
     "two_transactions",
-    "One producer runs two transactions, one after the other, each of which may commit or abort. Requests and markers "
-    "of the first are still on their way when the second runs. No late message of the first may touch the second.",
+    "A producer runs two transactions in a row, and each may commit or abort. Requests and markers of the first "
+    "are still in flight when the second runs. No delayed message of the first may affect the second.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
     distinct=292_826,
     sometimes=("two_transactions_commit", "a_transaction_aborts"),
@@ -37,9 +37,9 @@ TWO_TRANSACTIONS = transaction_scenario(
 
 DELAYED_COMMIT = transaction_scenario(
     "delayed_commit",
-    "The producer commits its first transaction; the request times out and is sent again, and a copy stays on its way. "
-    "The second transaction is to be aborted. If the copy arrives in its middle and counts, readers see a record that "
-    "its application aborted.",
+    "A delayed commit of the first transaction arrives during the second, which will be aborted. The commit "
+    "request timed out and was retried, so a copy is still in flight. If the copy takes effect, readers see a "
+    "record that its application aborted.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.ABORT)),),
     distinct=853,
     always=VISIBLE,
@@ -60,9 +60,9 @@ DELAYED_COMMIT = transaction_scenario(
 
 DELAYED_ABORT = transaction_scenario(
     "delayed_abort",
-    "The producer aborts its first transaction; a copy of the request stays on its way. The second transaction writes "
-    "to two partitions and is committed. If the copy arrives between its two records and counts, the first record is "
-    "lost although the commit was acknowledged.",
+    "A delayed abort of the first transaction arrives during the second, which writes to two partitions and "
+    "commits. If the copy takes effect between its two records, the first record is lost although the commit was "
+    "acknowledged.",
     (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
     distinct=871,
     always=VISIBLE,
@@ -83,9 +83,9 @@ DELAYED_ABORT = transaction_scenario(
 
 LATE_PRODUCE = transaction_scenario(
     "late_produce",
-    "The producer gives up waiting for its first record, aborts, and goes on with a second transaction on the same "
-    "partition. The record is still on its way. If it is accepted it joins the second transaction, or opens one that "
-    "nobody owns.",
+    "A delayed record of an aborted transaction arrives during the next one. The producer gave up on the record, "
+    "aborted, and continued with a second transaction on the same partition. If the record is accepted, it joins "
+    "the second transaction, or opens one that no producer owns.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=531,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
@@ -114,9 +114,9 @@ LATE_PRODUCE = transaction_scenario(
 
 LATE_VERIFICATION = transaction_scenario(
     "late_verification",
-    "Transaction version 0. The leader has asked the coordinator whether a record belongs to a transaction, and the "
-    "answer is on its way when the producer gives up and aborts. The next transaction does not touch that partition. "
-    "The answer is yes, but it is not true any more.",
+    "A verification response arrives after the transaction that it verified has been aborted (transaction version "
+    "0). The leader has asked the coordinator about a record, and the producer gives up and aborts before the "
+    "response arrives. The next transaction does not use that partition, so the response is outdated.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
     distinct=58_483,
     always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),

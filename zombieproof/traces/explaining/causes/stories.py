@@ -10,87 +10,87 @@ from zombieproof.model.known_defects import defect
 
 STORIES: Final[Mapping[str, str]] = {
     "leaderless_partition": (
-        "A partition has no leader for a while, and just then its transaction is decided. The marker has to wait "
-        f"for the next leader. Kafka {defect('B73').span} takes the partition for deleted and skips it: the next "
-        "transaction of the producer then decides over the records of this one."
+        "A transaction is decided while one of its partitions has no leader. The marker must wait for the next "
+        f"leader. Kafka {defect('B73').span} mistakes the partition for a deleted one and never writes the marker, "
+        "so the next transaction of the producer decides these records."
     ),
     "late_produce": (
-        "The producer gives up waiting for its first record, aborts, and goes on with a second transaction on the "
-        "same partition. The record is still on its way. If it is accepted it joins the second transaction, or "
-        "opens one that nobody owns."
+        "A delayed record of an aborted transaction arrives during the next one. The producer gave up on the "
+        "record, aborted, and continued with a second transaction on the same partition. If the record is "
+        "accepted, it joins the second transaction, or opens one that no producer owns."
     ),
     "producer_expiration": (
-        "Leaders forget producers that were silent for long, and verifications that nobody used. A batch that was "
-        "given up comes back after that. Under transaction version 2 the coordinator still knows that it is too "
-        "old."
+        "Leaders forget idle producers and unused verifications. A batch that was given up arrives after that. "
+        "With transaction version 2, the coordinator still knows that it is outdated."
     ),
     "delayed_commit": (
-        "The producer commits its first transaction; the request times out and is sent again, and a copy stays on "
-        "its way. The second transaction is to be aborted. If the copy arrives in its middle and counts, readers "
-        "see a record that its application aborted."
+        "A delayed commit of the first transaction arrives during the second, which will be aborted. The commit "
+        "request timed out and was retried, so a copy is still in flight. If the copy takes effect, readers see a "
+        "record that its application aborted."
     ),
     "delayed_abort": (
-        "The producer aborts its first transaction; a copy of the request stays on its way. The second "
-        "transaction writes to two partitions and is committed. If the copy arrives between its two records and "
-        "counts, the first record is lost although the commit was acknowledged."
+        "A delayed abort of the first transaction arrives during the second, which writes to two partitions and "
+        "commits. If the copy takes effect between its two records, the first record is lost although the commit "
+        "was acknowledged."
     ),
     "timeout": (
-        "The coordinator may abort the producer's transaction at any moment, and does not tell it. The producer "
-        "goes on in what it takes for the same transaction. It must notice before it commits."
+        "The coordinator may abort a transaction after its timeout without telling the producer. The producer "
+        "continues in a transaction that no longer exists, and must notice before it commits."
     ),
     "coordinator_failover": (
-        "The coordinator crashes at any moment, or is deposed and goes on answering from what it remembers. The "
-        "other node reads the log and drives what was decided to its end. An append may be durable although "
+        "The coordinator crashes at any moment, or is replaced and continues to answer from memory. The new "
+        "coordinator reads the log and completes prepared transactions. An append may be durable although it was "
         "reported as failed."
     ),
     "leader_failover": (
-        "Leaders of partitions change at any moment, also while a verification is under way. The new leader knows "
-        "of producers, sequences and open transactions what its log says, and nothing else."
+        "Partition leaders change at any moment, even during a verification. A new leader knows only the "
+        "producers, sequences and open transactions that are in its log."
     ),
     "idempotent_producer": (
-        "A producer without a transactional id has two batches in flight to one partition. Answers are lost, "
-        "batches are doubled and overtake each other, the leader changes. Each batch is written once, and in "
-        "order."
+        "An idempotent producer without a transactional id has two batches in flight to one partition. Responses "
+        "are lost, batches are duplicated and reordered, and the leader changes. Each batch is written once, and "
+        "in order."
     ),
     "kip98_takeover": (
-        "The original rules of Kafka 0.11: no verification, the same epoch for every transaction of a producer. "
-        "Producer B takes A's transactional id while a record of A is on its way. The abort marker must carry the "
-        "raised epoch, so that the record is refused behind it."
+        "Fencing by the original rules of Kafka 0.11: no verification, and the same epoch for all transactions of "
+        "a producer. Producer B initialises A's transactional id while a record of A is in flight. The abort "
+        "marker must have the bumped epoch, so that the record is refused after it."
     ),
     "crash_and_restart": (
-        "A producer crashes at any moment, also between its commit and the answer, and starts again under the "
-        "same transactional id. What it sent before is still on its way. Its successor aborts what was left open, "
-        "and finds what was decided."
+        "A producer crashes at any moment and restarts with the same transactional id, even between its commit and "
+        "the response. Its earlier requests are still in flight. The new instance aborts what was left open, and "
+        "finds the outcome of what was decided."
     ),
     "id_expiration": (
-        "A transactional id that is idle expires: the coordinator forgets producer id and epoch. Its producer "
-        "comes back later, or another one takes the id and gets a new producer id. Messages of before are still "
-        "on their way."
+        "An idle transactional id expires, and the coordinator forgets its producer id and epoch. Its producer "
+        "returns later, or another one initialises the id and gets a new producer id. Earlier messages are still "
+        "in flight."
     ),
     "epoch_exhaustion": (
-        "The largest epoch is 5 instead of 32767, so that a few transactions use up a producer id. The "
-        "coordinator ends the last one under the last epoch and hands out a new producer id; a second instance, a "
-        "time-out, a failover and lost answers get in between."
+        "A few transactions exhaust the epochs of a producer id, because the largest epoch is 5 instead of 32767. "
+        "The coordinator ends the last transaction with the last epoch and assigns a new producer id. A second "
+        "instance, a timeout, a failover and lost responses interfere."
     ),
     "consume_transform_produce": (
-        "Two members of a group, each with a transactional id of its own, read an input, write an output and "
-        "commit the input position in the same transaction. The group takes the first for dead and gives the "
-        "input to the second; the first goes on. Each input has one committed output."
+        "A group replaces a member that is still running. Two members, each with its own transactional id, read an "
+        "input, write an output and commit the input offset in one transaction. The group considers the first "
+        "member dead and assigns its input to the second; the first continues. Each input gets exactly one "
+        "committed output."
     ),
     "reader": (
-        "Two producers with transactional ids of their own write to the same partition; one may abort. One "
-        "consumer reads as Kafka's read_committed does (the broker ends the fetch at the last stable offset and "
-        "lists aborted transactions), another holds transactions back itself. Both deliver what is committed, and "
-        "nothing else."
+        "Two kinds of consumers read the transactions of two producers, which write to the same partition. One "
+        "producer may abort. One consumer reads as Kafka's read_committed does (the broker ends the fetch at the "
+        "last stable offset and lists aborted transactions); the other buffers transactions itself. Both deliver "
+        "all committed records and nothing else."
     ),
     "one_transaction": (
-        "One producer writes a record to each of two partitions in one transaction and commits or aborts. Answers "
-        "are lost, requests and markers doubled, a batch is given up while it is in flight. Whatever happens, the "
-        "transaction is all or nothing."
+        "A producer commits or aborts one transaction that writes to two partitions. Responses are lost, requests "
+        "and markers are duplicated, and a batch is given up while it is in flight. In every case, the transaction "
+        "is all or nothing."
     ),
     "zombie_takeover": (
-        "Producer A is in a transaction when producer B takes the same transactional id. A does not know it and "
-        "goes on: it is a zombie. Whatever A still sends must have no effect, or be part of a transaction that is "
-        "aborted."
+        "A zombie producer continues its transaction while its successor initialises. Producer B calls "
+        "InitProducerId with the transactional id of producer A, which does not notice. Everything that A still "
+        "sends must have no effect, or belong to a transaction that is aborted."
     ),
 }
