@@ -94,6 +94,16 @@ def test_plans_that_differ_in_literals_have_different_names(spark: "SparkSession
         assert len(set(names[0])) == len(expressions), expressions
 
 
+def test_options_of_a_batch_query_do_not_change_its_name(spark: "SparkSession") -> None:
+    register(spark)
+
+    def name(assign: str) -> str:
+        read = spark.read.format("zombieproof").options(**NOBODY, assign=assign, includeSource="true").load()
+        return name_of(read.select("value", "source"), "out")
+
+    assert len({name('{"a":[0,1]}'), name('{"a":[0]}'), name('{"a":[0]}')}) == 1
+
+
 def test_a_literal_that_looks_like_an_operator_needs_a_name(spark: "SparkSession") -> None:
     register(spark)
     with pytest.raises(UnsuitablePlan, match=r"looks like an operator of Spark .*; set option name"):

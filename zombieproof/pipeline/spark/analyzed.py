@@ -29,14 +29,13 @@ STREAM: Final = "StreamingRelationV2"
 _LINE: Final = r"^[ :+~!'-]*"
 """What comes before an operator in the text of a plan."""
 _CHANGING: Final = (
-    (rf"({_LINE}(?:StreamingRelationV2|DataSourceV2Relation)) .*", r"\1"),  # its options may change
+    (rf"({_LINE}StreamingRelationV2) .*", r"\1"),  # its options may change
     (rf"({_LINE}EventTimeWatermark) [0-9a-f-]{{36}}", r"\1"),
     (rf"({_LINE}CollectMetrics .*), \d+$", r"\1"),
     (r"(lambda \w+?)_\d+#", r"\1#"),
 )
 """What is another text each time that the same plan is made, and what is left of it."""
-_RELATIONS: Final = (STREAM, "DataSourceV2Relation")
-_NUMBERED: Final = (*_RELATIONS, "EventTimeWatermark", "CollectMetrics", "CTERelationDef", "CTERelationRef")
+_NUMBERED: Final = (STREAM, "EventTimeWatermark", "CollectMetrics", "CTERelationDef", "CTERelationRef")
 """Operators whose text changes."""
 _TOLD: Final = re.compile(
     r"""'(?:(?!(?:true|false|null|nan|infinity)')(?:[^\W\d]|[%\\^])[\w%.:/@\\+*?^$=&~!<>|;-]*  # a word
@@ -90,10 +89,10 @@ def _without_numbers(text: str, told: "_Told") -> str:
             f"might be that of another plan; {_SET_NAME}"
         )
     text = re.sub(r"#(\d+)L?", column, text)
-    relations = {re.sub(r"#(\d+)L?", column, each): each.split(" ", 1)[0] for each in told.relations}
+    relations = [re.sub(r"#(\d+)L?", column, each) for each in told.relations]
     text = re.sub(rf"({_LINE}CTERelation(?:Def|Ref)) (\d+)", shared, text, flags=re.MULTILINE)
-    for relation, kind in relations.items():  # options may have several lines, such as certificates
-        text = text.replace(relation, kind)
+    for relation in relations:  # options may have several lines, such as certificates
+        text = text.replace(relation, STREAM)
     for changing, rest in _CHANGING:
         text = re.sub(changing, rest, text, flags=re.MULTILINE)
     return text
@@ -106,7 +105,7 @@ class _Told:
         functions: the digests of Python functions, in the order of the plan.
         unclear: literals that look like others in the text, and time zones that are not there.
         columns: what may come before the number of a column in the text, by numbers.
-        relations: the texts of those that sources read.
+        relations: the texts of those that are read in micro-batches.
         numbered: how many operators have a text that changes.
     """
 
@@ -125,7 +124,7 @@ class _Told:
             self.plan(child)
         kind = str(node.getClass().getSimpleName())
         self.numbered += kind in _NUMBERED
-        if kind in _RELATIONS:
+        if kind == STREAM:
             self.relations.append(str(node.verboseString(int(LONGEST))))
         for column in str(node.output().mkString("\0")).split("\0"):
             self._column(column)
