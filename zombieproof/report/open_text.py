@@ -87,7 +87,10 @@ def _show_on_partition(screen: Screen, held: HeldPartition, txn: OpenOnPartition
     where = f"offset{'s' if txn.last_offset != txn.first_offset else ''} {span(txn.first_offset, txn.last_offset)}"
     since = "" if txn.since_ms is None else f", since {written(txn.since_ms)}"
     who = f"{role} producer {txn.producer_id} epoch {txn.producer_epoch}"
-    screen.say(f"{who}, {plural(txn.records, 'record')} at {where}{since}", indent=2, hang=2)
+    held_by = f"{who}, {plural(txn.records, 'record')} at {where}{since}"
+    if not txn.records:
+        held_by = f"{who} since offset {txn.first_offset}; its records were not given"
+    screen.say(held_by, indent=2, hang=2)
     screen.say(_ending(held, txn, written), "red" if txn.ended_by is EndedBy.NOBODY else "", indent=4, hang=2)
     if txn.ended_by is EndedBy.NOBODY:
         command = f"abort --topic {held.topic} --partition {held.partition} --start-offset {txn.first_offset}"

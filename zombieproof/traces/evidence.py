@@ -170,6 +170,15 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A producer snapshot that contradicts the log beside it about offsets `first`…`last`, in words."""
+
+    first: int
+    last: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class HoleInCopy:
     """Offsets that `replica` lacks inside its copy of a partition, and that `other` has. `why`: it is no cleaner's."""
 
@@ -196,7 +205,9 @@ class PartitionLog:
     `cleared` is what a screen knows of a log in which nothing is to be found: then `batches` are read when asked for.
     `holes` says who took the offsets that are missing inside, `holes_why` how that is known (`readers.cleaning`);
     `cleaned_to` is the offset up to which a cleaner had come (None: unknown). `is_guessed`: the partition was taken
-    from the name of a dump.
+    from the name of a dump. `begin_shown_by` is what shows that it begins at `start_offset` (empty: nothing).
+    `open_before` are open transactions that began before, by a producer snapshot; `knows_what_was_open`: there are no
+    others. `contradictions` are snapshots that the log contradicts.
     """
 
     topic: str
@@ -218,6 +229,10 @@ class PartitionLog:
     holes_why: str = ""
     cleaned_to: int | None = None
     is_guessed: bool = False
+    begin_shown_by: str = ""
+    open_before: "tuple[ProducerSnapshotEntry, ...]" = ()
+    knows_what_was_open: bool = False
+    contradictions: list[Contradiction] = field(default_factory=list)
 
     @property
     def topic_partition(self) -> TopicPartition:

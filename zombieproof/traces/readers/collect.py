@@ -56,6 +56,7 @@ from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_tab
 from zombieproof.traces.readers.folders import files_in, members_in
 from zombieproof.traces.readers.forms import Plain, plain_parts
 from zombieproof.traces.readers.lines import Reached
+from zombieproof.traces.readers.producer_states import compare_snapshots
 from zombieproof.traces.readers.recognise import NO_EVIDENCE_IN_IT, Kind, begins_with_text, by_content, by_name
 from zombieproof.traces.readers.regions import (
     OF_UNKNOWN_FORM,
@@ -569,6 +570,7 @@ class _Collector:
         compare_copies((copy.log for copy in given), evidence)
         explain_holes(evidence)
         look_for_ends(evidence)
+        compare_snapshots(evidence)
         return evidence
 
     def _put_in_order(self, printed: list[TransactionStateRecord]) -> None:

@@ -78,7 +78,7 @@ def _held(examined: Examined, place: TopicPartition, coordinators: "_Coordinator
     return HeldPartition(
         topic=place[0],
         partition=place[1],
-        last_stable_offset=seen.last_stable_offset,
+        last_stable_offset=seen.stable_at_least,
         end_offset=seen.high_watermark,
         waiting_records=_waiting(history, seen),
         held_ms=None if since is None or as_of is None else max(0, as_of - since),

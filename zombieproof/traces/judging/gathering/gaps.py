@@ -41,6 +41,7 @@ def not_judged(
     for log in evidence.partition_logs().values():
         gaps += _unreadable(log, evidence)
         gaps += _holes(log)
+        gaps += _contradicted(log)
         gaps += _hidden(log, partitions, evidence)
     gaps += map(_hole_in_copy, evidence.holes_in_copies)
     gaps.sort(key=lambda gap: (gap.name, NONE if gap.first_offset is None else gap.first_offset))
@@ -312,6 +313,20 @@ def _holes(log: PartitionLog) -> Iterator[NotJudged]:
             last_offset=gap.last,
             why=f"{where} {which} missing between batches that are there, and {why}",
             fetch=f"another copy of {name} that has {where}" + fetch.format(name=name),
+        )
+
+
+def _contradicted(log: PartitionLog) -> Iterator[NotJudged]:
+    """Producer snapshots that say something else of open transactions than the log."""
+    name = named(log.topic_partition)
+    for each in log.contradictions:
+        yield NotJudged(
+            name=name,
+            gap=Gap.UNREADABLE,
+            first_offset=each.first,
+            last_offset=each.last,
+            why=f"{each.why}: one of the two is damaged, or of another log",
+            fetch=f"the log of {name} and the producer snapshots in its folder, copied together from one broker",
         )
 
 

@@ -108,8 +108,18 @@ class Visibility:
     hidden: Mapping[int, Sequence[HiddenSpan]] = field(default_factory=dict)
 
     @property
+    def stable_at_least(self) -> int:
+        """The last stable offset as far as it is known; see `is_lower_bound`."""
+        return min([self.last_stable_offset, *(each.first for each in self.log.contradictions)])
+
+    @property
     def is_lower_bound(self) -> bool:
-        """Whether what holds the last stable offset back may have ended where the log is cut or cannot be read."""
+        """Whether the last stable offset may be another one than `stable_at_least`, but none before.
+
+        What holds it back may have ended where the log is cut or cannot be read, or a snapshot contradicts the log.
+        """
+        if self.log.contradictions:
+            return True
         first = self.open_transactions[0] if self.open_transactions else None
         if first is None:
             return False
@@ -121,7 +131,7 @@ class Visibility:
 
         Isolation READ_COMMITTED_BUFFERING is not Kafka's way and is not read here.
         """
-        bound = fetch_bound(isolation, self.high_watermark, self.last_stable_offset, rules or Rules())
+        bound = fetch_bound(isolation, self.high_watermark, self.stable_at_least, rules or Rules())
         start = self.log.start_offset
         coming = [
             (span.first_offset, span.producer_id)
@@ -149,7 +159,7 @@ class Visibility:
     def offsets(self, isolation: Isolation, rules: Rules | None = None) -> Sequence[int]:
         """The offsets of the records that a consumer which starts at the log start gets."""
         if self.log.cleared is not None and isolation is Isolation.READ_COMMITTED:
-            bound = fetch_bound(isolation, self.high_watermark, self.last_stable_offset, rules or Rules())
+            bound = fetch_bound(isolation, self.high_watermark, self.stable_at_least, rules or Rules())
             count, ranges = self.log.cleared.visible(self.log.start_offset, bound)
             return Listed(lambda: (offset for first, end in ranges() for offset in range(first, end)), count)
         return [offset for _, offsets in self.read(isolation, rules) for offset in offsets]
@@ -215,7 +225,7 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
                 ended = HiddenSpan(fold.end(batch), batch.base_offset)
                 if ended.first_offset != NONE:
                     outcomes.setdefault(batch.producer_id, []).append(ended)
-    opened = fold.open_transactions()
+    opened = _with_those_before(log, fold.open_transactions())
     return Visibility(
         log=log,
         high_watermark=log.end_offset,
@@ -256,12 +266,30 @@ def abort_markers(log: PartitionLog, rules: Rules | None = None) -> Iterator[Abo
             previous[batch.producer_id] = batch.base_offset
 
 
+def _with_those_before(log: PartitionLog, opened: list[OpenTransaction]) -> list[OpenTransaction]:
+    """Add what a snapshot shows to be open since before the log begins; of one producer that is one transaction."""
+    if not log.open_before:
+        return opened
+    found = {each.producer_id: each for each in opened}
+    for entry in log.open_before:
+        known, first = found.get(entry.producer_id), entry.current_txn_first_offset
+        if first is not None:
+            epoch = entry.producer_epoch if known is None else known.producer_epoch
+            found[entry.producer_id] = OpenTransaction(entry.producer_id, epoch, first)
+    return sorted(found.values(), key=lambda each: each.first_offset)
+
+
 def _stable(log: PartitionLog, unstable: int) -> int:
-    return last_stable_offset(log.end_offset, unstable if unstable == NONE else max(unstable, log.start_offset))
+    """The last stable offset: a transaction that began before the start of the log, as a broker has it, holds that."""
+    if unstable != NONE and log.begin_shown_by:
+        unstable = max(unstable, log.start_offset)
+    return last_stable_offset(log.end_offset, unstable)
 
 
 def _of_cleared(log: PartitionLog, cleared: Cleared, *, is_certain: bool) -> Visibility:
-    begun = [OpenTransaction(run.producer_id, run.epoch, run.first_offset) for run in cleared.open_runs()]
+    begun = _with_those_before(
+        log, [OpenTransaction(run.producer_id, run.epoch, run.first_offset) for run in cleared.open_runs()]
+    )
     return Visibility(
         log=log,
         high_watermark=log.end_offset,
