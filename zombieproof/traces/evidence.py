@@ -206,8 +206,8 @@ class PartitionLog:
     `holes` says who took the offsets that are missing inside, `holes_why` how that is known (`readers.cleaning`);
     `cleaned_to` is the offset up to which a cleaner had come (None: unknown). `is_guessed`: the partition was taken
     from the name of a dump. `begin_shown_by` is what shows that it begins at `start_offset` (empty: nothing).
-    `open_before` are open transactions that began before, by a producer snapshot; `knows_what_was_open`: there are no
-    others. `contradictions` are snapshots that the log contradicts.
+    `open_before` are open transactions that began before, by a producer snapshot; `knows_what_was_open`: no others
+    were open there. `contradictions` are snapshots that the log contradicts.
     """
 
     topic: str
@@ -257,6 +257,11 @@ class PartitionLog:
     def missing(self) -> list[OffsetGap]:
         """Offsets that are missing inside and not unreadable."""
         return [gap for gap in self.gaps() if not gap.damaged]
+
+    @property
+    def is_begin_unknown(self) -> bool:
+        """Whether there may be batches before `start_offset`, and nothing tells what was open there."""
+        return self.start_offset > 0 and not self.begin_shown_by and not self.knows_what_was_open
 
     @property
     def has_lost_batches(self) -> bool:

@@ -40,6 +40,7 @@ from zombieproof.traces.evidence import (
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers import merge
 from zombieproof.traces.readers.archives import STANDARD_INPUT, is_held, spool_standard_input
+from zombieproof.traces.readers.beginnings import CHECKPOINT, look_for_beginnings
 from zombieproof.traces.readers.beside import Share, shared_out
 from zombieproof.traces.readers.broker_log import read_broker_log
 from zombieproof.traces.readers.cleaning import explain_holes
@@ -569,6 +570,7 @@ class _Collector:
         add_calls(evidence)
         compare_copies((copy.log for copy in given), evidence)
         explain_holes(evidence)
+        look_for_beginnings(evidence)
         look_for_ends(evidence)
         compare_snapshots(evidence)
         return evidence
@@ -681,8 +683,8 @@ class _Collector:
                 if log.topic_partition in self.evidence.unreplicated:
                     log.cleaned_to = offsets.get(log.topic_partition, 0)
                 log.cleaned = log.topic_partition in offsets
-            elif log.topic_partition in offsets:
-                log.start_offset = max(log.start_offset, offsets[log.topic_partition])
+            elif offsets.get(log.topic_partition, NONE) >= log.start_offset:
+                log.start_offset, log.begin_shown_by = offsets[log.topic_partition], CHECKPOINT
 
 
 def _above_the_broker(file: str) -> str:

@@ -39,6 +39,7 @@ def not_judged(
     gaps = [*_missing_partitions(evidence, histories, applications), *_missing_coordinators(evidence, histories)]
     gaps += _of_unknown_logs({place: noted for place, noted in outside.items() if not _is_empty(evidence, place)})
     for log in evidence.partition_logs().values():
+        gaps += _before(log)
         gaps += _unreadable(log, evidence)
         gaps += _holes(log)
         gaps += _contradicted(log)
@@ -275,6 +276,21 @@ def _is_broken(log: PartitionLog) -> bool:
 # ---------------------------------------------------------------- what was given and cannot be read
 
 
+def _before(log: PartitionLog) -> Iterator[NotJudged]:
+    """What stands before a log of which nothing shows that it begins where what was given does."""
+    begin, name = log.start_offset, named(log.topic_partition)
+    if log.is_begin_unknown and not any(lost.first < begin for lost in log.lost):
+        yield NotJudged(
+            name=name,
+            gap=Gap.MISSING,
+            first_offset=0,
+            last_offset=begin - 1,
+            why=f"what was given begins at offset {begin}, and nothing shows that the log does",
+            fetch=f"the segments of {name} before offset {begin}; if they were deleted, leader-epoch-checkpoint and "
+            f"{begin:020}.snapshot from its folder",
+        )
+
+
 def _unreadable(log: PartitionLog, evidence: Evidence) -> Iterator[NotJudged]:
     """Where a log is cut, damaged or not given."""
     behind = log.end_offset
@@ -288,6 +304,7 @@ def _unreadable(log: PartitionLog, evidence: Evidence) -> Iterator[NotJudged]:
     begins = {lost.last + 1 for lost in log.lost if lost.last is not None}
     in_copies = (hole for hole in evidence.holes_in_copies if hole.is_judged and hole.place == log.topic_partition)
     begins |= {hole.last + 1 for hole in in_copies}
+    begins |= {log.start_offset} if log.is_begin_unknown else set()
     expected = log.start_offset
     for batch in log.batches:
         if batch.base_offset in log.damaged_at and batch.base_offset not in begins:

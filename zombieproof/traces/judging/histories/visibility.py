@@ -82,12 +82,20 @@ class HiddenSpan(NamedTuple):
     end_offset: int
 
 
+class Unknown(NamedTuple):
+    """An offset from which on a transaction may be open that the log does not show, and why, as a sentence."""
+
+    first: int
+    why: str
+
+
 class OpenTransaction(NamedTuple):
-    """A transaction on the partition that has no marker."""
+    """A transaction on the partition that has no marker. `may_begin_before`: the log, as given, begins inside it."""
 
     producer_id: int
     producer_epoch: int
     first_offset: int
+    may_begin_before: bool = False
 
 
 @dataclass(slots=True)
@@ -108,9 +116,14 @@ class Visibility:
     hidden: Mapping[int, Sequence[HiddenSpan]] = field(default_factory=dict)
 
     @property
+    def unknown(self) -> list[Unknown]:
+        """Why the last stable offset is not known, if anything speaks against it."""
+        return list(_unknown(self.log))
+
+    @property
     def stable_at_least(self) -> int:
         """The last stable offset as far as it is known; see `is_lower_bound`."""
-        return min([self.last_stable_offset, *(each.first for each in self.log.contradictions)])
+        return min([self.last_stable_offset, *(each.first for each in self.unknown)])
 
     @property
     def is_lower_bound(self) -> bool:
@@ -118,7 +131,7 @@ class Visibility:
 
         What holds it back may have ended where the log is cut or cannot be read, or a snapshot contradicts the log.
         """
-        if self.log.contradictions:
+        if self.unknown:
             return True
         first = self.open_transactions[0] if self.open_transactions else None
         if first is None:
@@ -268,6 +281,8 @@ def abort_markers(log: PartitionLog, rules: Rules | None = None) -> Iterator[Abo
 
 def _with_those_before(log: PartitionLog, opened: list[OpenTransaction]) -> list[OpenTransaction]:
     """Add what a snapshot shows to be open since before the log begins; of one producer that is one transaction."""
+    if log.is_begin_unknown:
+        return list(_as_begun(log, opened))
     if not log.open_before:
         return opened
     found = {each.producer_id: each for each in opened}
@@ -277,6 +292,24 @@ def _with_those_before(log: PartitionLog, opened: list[OpenTransaction]) -> list
             epoch = entry.producer_epoch if known is None else known.producer_epoch
             found[entry.producer_id] = OpenTransaction(entry.producer_id, epoch, first)
     return sorted(found.values(), key=lambda each: each.first_offset)
+
+
+def _as_begun(log: PartitionLog, opened: list[OpenTransaction]) -> Iterator[OpenTransaction]:
+    """Mark what may have begun before the log: no batch of its producer comes before, and its sequences went on."""
+    firsts: dict[int, LoggedBatch] = {}
+    for batch in log.batches if opened else ():
+        firsts.setdefault(batch.producer_id, batch)
+    for each in opened:
+        first = firsts[each.producer_id]
+        begins_here = first.base_offset < each.first_offset or first.base_sequence == 0
+        yield each._replace(may_begin_before=not begins_here)
+
+
+def _unknown(log: PartitionLog) -> Iterator[Unknown]:
+    if log.is_begin_unknown:
+        first = min((lost.first for lost in log.lost if lost.first < log.start_offset), default=0)
+        yield Unknown(first, f"what was open before offset {log.start_offset} is not known")
+    yield from (Unknown(each.first, "a producer snapshot contradicts the log") for each in log.contradictions)
 
 
 def _stable(log: PartitionLog, unstable: int) -> int:
