@@ -41,11 +41,16 @@ def copies_of(contents: Iterable[tuple[Source, str, SegmentContent]]) -> list[Co
     """Put segments together that belong to one log. The string tells apart dumps that were made in different places.
 
     Where the partition is unknown, segments of one folder go together, and parts of one dump while their names differ.
+    Every broker has its segments under the same path: two of one path that differ are of two copies.
     """
     groups: dict[GroupKey, dict[str, SegmentContent]] = {}
+    chosen: dict[tuple[str, GroupKey], GroupKey] = {}
     for source, origin, content in contents:
         name = plain_name(content.segment)
-        key = _group_of(source, origin, content, name, groups)
+        key = first = _group_of(source, origin, content, name, groups)
+        if content.place.is_known:
+            key = _agreeing(content, name, chosen.get((content.file, first), first), groups)
+            chosen[content.file, first] = key
         segments = groups.setdefault(key, {})
         known = segments.get(name)
         poorer, richer = (
@@ -74,6 +79,36 @@ def _group_of(
         if name not in groups.get(key, {}):
             break
     return key
+
+
+def _agreeing(
+    content: SegmentContent, name: str, key: GroupKey, groups: dict[GroupKey, dict[str, SegmentContent]]
+) -> GroupKey:
+    """The key under which no segment of that name differs: `key`, or one of a further copy."""
+    source, origin, topic, partition, replica = key
+    number = 1
+    while (known := groups.get(key, {}).get(name)) is not None and _differ(known, content):
+        number += 1
+        key = source, origin, topic, partition, f"{replica} ({number})"
+    return key
+
+
+def _differ(one: SegmentContent, other: SegmentContent) -> bool:
+    """Whether two readings of a segment show different batches at an offset."""
+    known = {batch.base_offset: batch for batch in one.batches}
+    pairs = ((known.get(batch.base_offset), batch) for batch in other.batches)
+    return any(mine is not None and _is_another(mine, theirs) for mine, theirs in pairs)
+
+
+def _is_another(one: LoggedBatch, other: LoggedBatch) -> bool:
+    if one.crc is not None and other.crc is not None:
+        return one.crc != other.crc
+    markers = one.marker is not None and other.marker is not None and one.marker != other.marker
+    return markers or (one.producer_id, one.producer_epoch, one.base_sequence) != (
+        other.producer_id,
+        other.producer_epoch,
+        other.base_sequence,
+    )
 
 
 def _complete(richer: SegmentContent, poorer: SegmentContent) -> None:

@@ -123,12 +123,22 @@ def _different_copies(evidence: Evidence) -> str:
         return ""
     one, other = next(iter(differ.values()))
     places = _some(map(named, differ))
-    folders = f"{_folder(one)} and {_folder(other)}"
-    return f"the copies of {places} differ in every batch that both hold, as in {folders}"
+    return f"the copies of {places} differ in every batch that both hold, as in {_where(one, other)}"
 
 
 def _agree_elsewhere(pair: tuple[PartitionLog, PartitionLog], evidence: Evidence) -> bool:
-    return frozenset(map(node_folder, pair)) in evidence.agreements
+    """Whether the folders agree about another partition; one folder may hold dumps of several clusters."""
+    folders = frozenset(map(node_folder, pair))
+    return len(folders) > 1 and folders in evidence.agreements
+
+
+def _where(one: PartitionLog, other: PartitionLog) -> str:
+    """The folders of two copies; where that is one, their files."""
+    here, there = _folder(one), _folder(other)
+    if here != there:
+        return f"{here} and {there}"
+    here, there = one.files[0], other.files[0]
+    return f"{here}, which prints both" if here == there else f"{here} and {there}"
 
 
 def _folder(log: PartitionLog) -> str:
