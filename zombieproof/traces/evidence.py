@@ -258,6 +258,11 @@ class PartitionLog:
         """Offsets that are missing inside and not unreadable."""
         return [gap for gap in self.gaps() if not gap.damaged]
 
+    def unread_gaps(self) -> Iterator[OffsetGap]:
+        """Offsets inside that are missing and were not taken by the cleaner, as far as that is known."""
+        if self.damaged_at or self.holes is not Holes.CLEANER:
+            yield from (gap for gap in self.gaps() if gap.damaged or self.holes is not Holes.CLEANER)
+
     @property
     def is_begin_unknown(self) -> bool:
         """Whether there may be batches before `start_offset`, and nothing tells what was open there."""

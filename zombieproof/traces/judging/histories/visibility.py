@@ -28,6 +28,7 @@ from zombieproof.statemachines.consumer import CONSUMER
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
 from zombieproof.traces.cleared import Cleared
 from zombieproof.traces.evidence import LoggedBatch, LoggedMarker, PartitionLog
+from zombieproof.traces.judging.histories.words import span
 from zombieproof.traces.verdict.listed import Listed
 from zombieproof.traces.watching import Watch, in_steps
 
@@ -136,6 +137,8 @@ class Visibility:
         first = self.open_transactions[0] if self.open_transactions else None
         if first is None:
             return False
+        if any(gap.last >= first.first_offset for gap in self.log.unread_gaps()):
+            return True
         spans = self.hidden.get(first.producer_id, ())
         return self.log.torn_tail or any(span.first_offset == first.first_offset for span in spans)
 
@@ -310,6 +313,12 @@ def _unknown(log: PartitionLog) -> Iterator[Unknown]:
         first = min((lost.first for lost in log.lost if lost.first < log.start_offset), default=0)
         yield Unknown(first, f"what was open before offset {log.start_offset} is not known")
     yield from (Unknown(each.first, "a producer snapshot contradicts the log") for each in log.contradictions)
+    for gap in log.unread_gaps():
+        where = span(gap.first, gap.last)
+        verb = "is" if gap.first == gap.last else "are"
+        cause = "cannot be read" if gap.damaged else f"{verb} missing"
+        yield Unknown(gap.first, f"a transaction may have begun at {where}, which {cause}")
+        return
 
 
 def _stable(log: PartitionLog, unstable: int) -> int:
