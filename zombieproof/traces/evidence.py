@@ -743,6 +743,13 @@ class Evidence:
         """All differing copies of a partition, the one to judge first; empty when none was read."""
         return [log for log in self.logs if log.topic_partition == (topic, partition)]
 
+    def copies(self) -> dict[TopicPartition, list[PartitionLog]]:
+        """All differing copies of every partition, the one to judge first."""
+        found: dict[TopicPartition, list[PartitionLog]] = {}
+        for log in self.logs:
+            found.setdefault(log.topic_partition, []).append(log)
+        return found
+
     def log(self, topic: str, partition: int) -> PartitionLog | None:
         """The copy of a partition to judge, or None when none was read."""
         return next((log for log in self.logs if log.topic_partition == (topic, partition)), None)

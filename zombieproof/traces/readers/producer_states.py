@@ -42,12 +42,11 @@ def compare_snapshots(evidence: Evidence) -> None:
     by_place: dict[tuple[str, int], list[ProducerSnapshot]] = {}
     for snapshot in evidence.snapshots:
         by_place.setdefault((snapshot.topic, snapshot.partition), []).append(snapshot)
-    for place, log in evidence.partition_logs().items():
-        is_alone = len(evidence.replicas(*place)) == 1
+    for place, (log, *others) in evidence.copies().items() if by_place else ():
         mine = [
             each
             for each in by_place.get(place, ())
-            if each.offset >= log.start_offset and (is_alone or each.replica == log.replica)
+            if each.offset >= log.start_offset and (not others or each.replica == log.replica)
         ]
         if mine and log.topic != TRANSACTION_STATE and (log.batches or log.end_offset):
             _compare(log, sorted(mine, key=lambda each: each.offset))

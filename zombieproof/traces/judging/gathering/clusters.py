@@ -91,25 +91,27 @@ def _different_topic_ids(evidence: Evidence) -> str:
 def _one_node_twice(evidence: Evidence) -> str:
     """Whether two directories of the same node hold the same partition, and differ: a node has each partition once."""
     nodes = {disk.folder: disk.node_id for disk in evidence.disks if disk.node_id is not None}
-    for one, other in combinations(evidence.logs, 2):
+    for one, other in _pairs(evidence) if nodes else ():
         here, there = node_folder(one), node_folder(other)
-        are_copies = one.partition >= 0 and one.topic_partition == other.topic_partition
-        if not are_copies or here == there or one.compacted or other.compacted:
+        if here == there or one.compacted or other.compacted:
             continue
         if nodes.get(here) is not None and nodes.get(here) == nodes.get(there) and any(_differences(one, other)):
             return f"node {nodes[here]} has {named(one.topic_partition)} in {here} and another one in {there}"
     return ""
 
 
+def _pairs(evidence: Evidence) -> Iterator[tuple[PartitionLog, PartitionLog]]:
+    """Two copies each of every partition of which the number is known."""
+    for (_, partition), logs in evidence.copies().items():
+        if partition >= 0:
+            yield from combinations(logs, 2)
+
+
 def _different_copies(evidence: Evidence) -> str:
     """Whether every partition of which there are two copies differs in them from the first batch that both hold on."""
-    by_place: dict[TopicPartition, list[PartitionLog]] = {}
-    for log in evidence.logs:
-        if log.partition >= 0:
-            by_place.setdefault(log.topic_partition, []).append(log)
     differ: dict[TopicPartition, tuple[PartitionLog, PartitionLog]] = {}
-    for place, logs in by_place.items():
-        logs = [log for log in logs if not log.compacted]
+    for place, logs in evidence.copies().items():
+        logs = [log for log in logs if not log.compacted] if place[1] >= 0 and len(logs) > 1 else []
         pairs = [(pair, _differences(*pair)) for pair in combinations(logs, 2) if not _agree_elsewhere(pair, evidence)]
         compared = [(pair, found) for pair, found in pairs if found]
         if not compared:

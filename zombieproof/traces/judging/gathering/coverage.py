@@ -27,13 +27,14 @@ SHOWN_PLACES = 4
 def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
     """What there was to judge."""
     logs = [log for log in evidence.partition_logs().values() if log.batches or log.end_offset]
+    copies = evidence.copies()
     return Judged(
         partitions=[
             JudgedPartition(
                 partition=named(log.topic_partition),
                 first_offset=log.start_offset,
                 end_offset=log.end_offset,
-                copies=len(evidence.replicas(*log.topic_partition)),
+                copies=len(copies[log.topic_partition]),
                 source=log.source.value,
                 files=list(log.files),
                 end_shown_by=log.end_shown_by or None,

@@ -37,8 +37,9 @@ def not_judged(
 ) -> list[NotJudged]:
     """Everything that the verdict says nothing about, by name."""
     gaps = [*_missing_partitions(evidence, histories, applications), *_missing_coordinators(evidence, histories)]
-    gaps += _of_unknown_logs({place: noted for place, noted in outside.items() if not _is_empty(evidence, place)})
-    for log in evidence.partition_logs().values():
+    logs = evidence.partition_logs()
+    gaps += _of_unknown_logs({place: noted for place, noted in outside.items() if not _is_empty(logs.get(place))})
+    for log in logs.values():
         gaps += _before(log)
         gaps += _unreadable(log, evidence)
         gaps += _holes(log)
@@ -100,7 +101,7 @@ def _listing_empty(
     evidence: Evidence, histories: Iterable[IdHistory]
 ) -> dict[TopicPartition, list[RecordedTransaction]]:
     """The complete transactions that list a partition of which an empty log was given."""
-    empty = {place for place in evidence.partition_logs() if _is_empty(evidence, place)}
+    empty = {place for place, log in evidence.partition_logs().items() if _is_empty(log)}
     found: dict[TopicPartition, list[RecordedTransaction]] = {}
     for txn in (txn for history in histories for txn in history.transactions if txn.completed):
         for place in empty & (txn.partitions or frozenset()):
@@ -108,8 +109,7 @@ def _listing_empty(
     return found
 
 
-def _is_empty(evidence: Evidence, place: TopicPartition) -> bool:
-    log = evidence.log(*place)
+def _is_empty(log: PartitionLog | None) -> bool:
     return log is not None and not log.batches and not log.end_offset and not log.torn_tail
 
 
