@@ -58,7 +58,14 @@ from zombieproof.traces.readers.folders import files_in, members_in
 from zombieproof.traces.readers.forms import Plain, plain_parts
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.producer_states import compare_snapshots
-from zombieproof.traces.readers.recognise import NO_EVIDENCE_IN_IT, Kind, begins_with_text, by_content, by_name
+from zombieproof.traces.readers.recognise import (
+    METADATA_TOPIC,
+    NO_EVIDENCE_IN_IT,
+    Kind,
+    begins_with_text,
+    by_content,
+    by_name,
+)
 from zombieproof.traces.readers.regions import (
     OF_UNKNOWN_FORM,
     batches_in_a_form,
@@ -482,7 +489,7 @@ class _Collector:
                 self._leave_out(file, content.place.topic)
             elif isinstance(reason, str):
                 self.evidence.ignored.append(Ignored(file, f"{content.segment}: {reason}"))
-            elif reason is Kind.CLUSTER_METADATA:
+            elif reason is Kind.CLUSTER_METADATA or content.place.topic == METADATA_TOPIC:
                 self.evidence.ignored.append(Ignored(file, f"{content.segment}: a dump of the cluster's metadata log"))
             else:
                 self._contents.append((Source.DUMP, folder, content))

@@ -21,8 +21,9 @@ from zombieproof.traces.judging.histories.words import identity, span
 from zombieproof.traces.log_life import began
 from zombieproof.traces.readers.dump_body import DECODERS, NOT_DECODED
 from zombieproof.traces.readers.dump_content import UNSHOWN, WITHOUT_METADATA, WITHOUT_RECORDS
+from zombieproof.traces.readers.dump_name import partition_named_by
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION, plain_name
-from zombieproof.traces.readers.recognise import METADATA_TOPIC
+from zombieproof.traces.readers.recognise import EMPTY, METADATA_TOPIC, NO_EVIDENCE_IN_IT
 from zombieproof.traces.verdict.report import EarlierLog, Gap, NotJudged, named
 
 SHOWN = 3
@@ -38,6 +39,7 @@ def not_judged(
     """Everything that the verdict says nothing about, by name."""
     gaps = [*_missing_partitions(evidence, histories, applications), *_missing_coordinators(evidence, histories)]
     logs = evidence.partition_logs()
+    gaps += _emptied(evidence)
     gaps += _of_unknown_logs({place: noted for place, noted in outside.items() if not _is_empty(logs.get(place))})
     for log in logs.values():
         gaps += _before(log)
@@ -111,6 +113,21 @@ def _listing_empty(
 
 def _is_empty(log: PartitionLog | None) -> bool:
     return log is not None and not log.batches and not log.end_offset and not log.torn_tail
+
+
+def _emptied(evidence: Evidence) -> Iterator[NotJudged]:
+    """Partitions of Kafka's coordinators that a file is named after in which nothing is read, as a filter leaves it."""
+    given = evidence.partition_logs()
+    for each in evidence.ignored:
+        named_place = partition_named_by(each.file) if each.reason in {NO_EVIDENCE_IN_IT, EMPTY} else None
+        place = (named_place.place.topic, named_place.place.partition) if named_place is not None else None
+        if place is not None and place[0] in DECODERS and place not in given:
+            yield NotJudged(
+                name=named(place),
+                gap=Gap.MISSING,
+                why=f"{plain_name(each.file)} is named after it, and nothing in it can be read",
+                fetch=f"the directory, or the whole text that kafka-dump-log {DECODERS[place[0]]} prints of it",
+            )
 
 
 # ---------------------------------------------------------------- topics that were deleted
