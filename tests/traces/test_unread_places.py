@@ -93,3 +93,10 @@ def test_a_whole_log_is_certain(tmp_path: Path, capsys: pytest.CaptureFixture[st
     examined = judged(tmp_path, LOG, snapshot(7, entry(7, None)))
     assert (examined.report.lso, examined.report.lso_at_least) == ({PLACE: 7}, [])
     assert "not known" not in shown(examined, capsys)
+
+
+def test_a_marker_whose_kind_is_not_shown_leaves_nothing_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown(of_text(tmp_path, text_of("4.3 batches", LOG)), capsys)
+    assert text.startswith("nothing is open as of"), text
