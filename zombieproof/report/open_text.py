@@ -25,8 +25,8 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     certain = [txn.is_certain for held in found.partitions for txn in held.transactions]
     certain += [txn.is_certain for txn in found.transactions]
     is_open = any(certain) or found.stated or found.stated_transactions
-    unread = any(gap.gap is Gap.UNREADABLE and not gap.accepted for gap in found.not_judged)
-    is_unknown = bool(certain or found.undecided or found.not_known or unread or (found.damage and not found.unread))
+    has_holes = any(gap.gap is Gap.UNREADABLE and not gap.accepted for gap in found.not_judged)
+    is_unknown = bool(certain or found.undecided or found.not_known or has_holes or (found.damage and not found.unread))
     what = "open" if is_open else "nothing is known to be open" if is_unknown else "nothing is open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):

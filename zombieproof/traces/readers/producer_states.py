@@ -85,7 +85,9 @@ def _markers(begun: Transactions, producer_id: int, first: int, end: int | None 
 
 
 def _readable_to(log: PartitionLog) -> int:
-    """The offset up to which every batch of the log is there."""
+    """The offset up to which every batch of the log is there; of a log that a screen cleared none is read for it."""
+    if log.cleared is not None and log.cleared.has_gaps:
+        return log.start_offset
     return next((gap.first for gap in log.gaps()), min([log.end_offset, *log.damaged_at]))
 
 
