@@ -136,7 +136,7 @@ def test_what_is_open_is_told_with_what_it_holds_back(run: Any, recordings: Path
 def test_what_is_open_as_json(run: Any, recordings: Path) -> None:
     found = run("replay", recordings / "10-hanging", "--open", "--json").json
     of_logs = {"verdict", "as_of_ms", "partitions", "transactions", "narrowed", "not_judged", "damage"}
-    assert set(found) == of_logs | {"stated", "stated_transactions", "sources", "unread", "undecided"}
+    assert set(found) == of_logs | {"stated", "stated_transactions", "sources", "unread", "undecided", "not_known"}
     assert [found[name] for name in ("stated", "stated_transactions", "sources", "unread")] == [[], [], [], []]
     [held] = found["partitions"]
     assert (held["last_stable_offset"], held["transactions"][0]["ended_by"]) == (4, "nobody")

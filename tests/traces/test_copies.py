@@ -78,7 +78,8 @@ def test_a_hole_of_the_longest_copy_hides_how_the_transaction_ended(whole: list[
     (hole,) = holes(tmp_path)
     assert "missing in the copy of broker-1" in hole.why
     assert report.findings == []
-    assert list(report.committed["d-0"]) == [4]
+    assert (list(report.committed["d-0"]), report.committed_at_least) == ([], ["d-0"])
+    assert (report.lso, report.lso_at_least) == ({"d-0": 1}, ["d-0"])
     assert collect([tmp_path]).logs[0].damaged_at == {2}
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.traces.dumps import Printed, text_of
 from zombieproof.traces.judging.gathering.coordinator_partitions import home_of, number_of_partitions
 from zombieproof.traces.judging.gathering.coverage import accept
 from zombieproof.traces.readers.collect import collect
@@ -236,3 +237,38 @@ def test_a_line_that_is_cut_tells_no_dialect(samples: Path, tmp_path: Path) -> N
     whole = collect([samples / "01-commit/dump/t-0.txt"]).dialects
     (tmp_path / "t-0.txt").write_text(text[: text.rindex("deleteHorizonMs")])
     assert set(collect([tmp_path]).dialects) == set(whole)
+
+
+# ---------------------------------------------------------------- nothing that could break a promise
+
+CONTROLS = (
+    "baseOffset: 0 lastOffset: 0 count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1 "
+    "partitionLeaderEpoch: 1 isTransactional: false isControl: true deleteHorizonMs: OptionalLong.empty position: 0 "
+    "CreateTime: 1795267546000 size: 91 magic: 2 compresscodec: none crc: 1 isvalid: true\n"
+)
+
+
+@pytest.mark.parametrize("name", ["__cluster_metadata-0.txt", "kafka-0-__cluster_metadata-0.log.txt"])
+def test_a_dump_of_the_metadata_log_is_no_log_of_a_partition(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("Starting offset: 0\n" + text_of("4.3", (Printed(0, 2, producer_id=-1),), None))
+    report = replay([tmp_path])
+    assert [gap.gap for gap in report.not_judged] == [Gap.EVERYTHING]
+    assert "a dump of the cluster's metadata log" in report.judged.files_not_read[0].reason
+
+
+def test_controls_of_leaders_are_nothing_to_judge(tmp_path: Path) -> None:
+    (tmp_path / "orders-0.txt").write_text(CONTROLS)
+    assert [gap.gap for gap in replay([tmp_path]).not_judged] == [Gap.EVERYTHING]
+    (tmp_path / "orders-0.txt").write_text(text_of("4.3", (Printed(0, 2, producer_id=-1),)))
+    assert replay([tmp_path]).not_judged == []
+
+
+@pytest.mark.parametrize("left", ["", "\n", "grep: no match\n"])
+@pytest.mark.parametrize("topic", ["__transaction_state", "__consumer_offsets"])
+def test_an_emptied_dump_of_a_coordinator_is_a_gap(topic: str, left: str, tmp_path: Path) -> None:
+    (tmp_path / "orders-0.txt").write_text(text_of("4.3", (Printed(0, 2, producer_id=-1),)))
+    (tmp_path / f"{topic}-12.txt").write_text(left)
+    (tmp_path / "notes.txt").write_text(left)
+    (gap,) = replay([tmp_path]).not_judged
+    assert (gap.name, gap.gap) == (f"{topic}-12", Gap.MISSING)
+    assert f"{topic}-12.txt is named after it" in gap.why

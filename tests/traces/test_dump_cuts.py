@@ -134,7 +134,7 @@ def test_what_stands_before_a_cut_line_is_not_called_committed_by_the_next_marke
     (tmp_path / "orders-0.txt").write_text("\n".join(lines) + "\n")
     report = judge(collect([tmp_path])).report
     assert [place.position for place in report.damage] == [5]
-    assert list(report.committed["orders-0"]) == [3, 5]
+    assert list(report.committed["orders-0"]) == []
     assert report.committed_at_least == ["orders-0"]
 
 

@@ -279,7 +279,9 @@ def test_lines_that_are_pasted_twice_are_named_and_counted_once(release: str, tm
     twice = examined(tmp_path, "\n".join([*lines[: half + 2], *lines[2:]]) + "\n").report
     for found in (report, twice):
         assert (found.verdict, found.findings) == (Judgement.DAMAGED, [])
-        assert found.lso == {"orders-0": 7}
+        # In the oldest dumps nothing but records shows how far a batch goes: half of one is taken for damage.
+        is_half = release == "0.11" and found is report
+        assert (found.lso, bool(found.lso_at_least)) == ({"orders-0": 4 if is_half else 7}, is_half)
 
 
 def test_records_of_a_coordinator_that_are_pasted_twice_are_no_finding(tmp_path: Path) -> None:

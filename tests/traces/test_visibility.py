@@ -147,7 +147,9 @@ COMMON = {"producer_id": 7, "producer_epoch": 0, "attributes": 0x10}
 def log_of(*batches: bytes, start_offset: int = 0) -> PartitionLog:
     content = read_segment(memoryview(b"".join(batches)), "f", Keep.ALL)
     assert content.damage == []
-    log = PartitionLog("t", 0, "", Source.SEGMENT, content.batches, start_offset=start_offset)
+    log = PartitionLog(
+        "t", 0, "", Source.SEGMENT, content.batches, start_offset=start_offset, begin_shown_by="the test"
+    )
     log.end_offset = content.batches[-1].last_offset + 1
     return log
 

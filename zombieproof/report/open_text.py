@@ -25,7 +25,9 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     certain = [txn.is_certain for held in found.partitions for txn in held.transactions]
     certain += [txn.is_certain for txn in found.transactions]
     is_open = any(certain) or found.stated or found.stated_transactions
-    what = "open" if is_open else "nothing is known to be open" if certain or found.undecided else "nothing is open"
+    has_holes = any(gap.gap is Gap.UNREADABLE and not gap.accepted for gap in found.not_judged)
+    is_unknown = bool(certain or found.undecided or found.not_known or has_holes or (found.damage and not found.unread))
+    what = "open" if is_open else "nothing is known to be open" if is_unknown else "nothing is open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):
         sources = "; ".join(found.sources) or "the evidence"
@@ -51,6 +53,10 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
         )
     for held in found.partitions:
         _show_held(screen, held, written)
+    for each in found.not_known:
+        screen.say()
+        least = f"last stable offset at least {each.at_least:,} of {each.end_offset:,}"
+        screen.say(f"{each.topic}-{each.partition}: {least}; {each.why}", "bold", hang=2)
     if found.transactions:
         screen.say()
         screen.say("not complete at their coordinator:", "bold")
@@ -74,6 +80,12 @@ def _show_held(screen: Screen, held: HeldPartition, written: Written) -> None:
         for txn in held.transactions:
             _show_on_partition(screen, held, txn, written, "open:" if txn.is_certain else "may be open:")
         return
+    if held.unknown:
+        least = f"last stable offset at least {held.last_stable_offset:,} of {held.end_offset:,}"
+        screen.say(f"{place}: {least}; {held.unknown}", "bold", hang=2)
+        for txn in held.transactions:
+            _show_on_partition(screen, held, txn, written, "open:" if txn.is_certain else "may be open:")
+        return
     stable = f"last stable offset {held.last_stable_offset:,} of {held.end_offset:,}"
     long = "" if held.held_ms is None else f", held back for {duration(held.held_ms)}"
     waits = f"{plural(held.waiting_records, 'record')} {'waits' if held.waiting_records == 1 else 'wait'} behind it"
@@ -87,16 +99,24 @@ def _show_on_partition(screen: Screen, held: HeldPartition, txn: OpenOnPartition
     where = f"offset{'s' if txn.last_offset != txn.first_offset else ''} {span(txn.first_offset, txn.last_offset)}"
     since = "" if txn.since_ms is None else f", since {written(txn.since_ms)}"
     who = f"{role} producer {txn.producer_id} epoch {txn.producer_epoch}"
-    screen.say(f"{who}, {plural(txn.records, 'record')} at {where}{since}", indent=2, hang=2)
+    held_by = f"{who}, {plural(txn.records, 'record')} at {where}{since}"
+    if not txn.records:
+        held_by = f"{who} since offset {txn.first_offset}; its records were not given"
+    screen.say(held_by, indent=2, hang=2)
     screen.say(_ending(held, txn, written), "red" if txn.ended_by is EndedBy.NOBODY else "", indent=4, hang=2)
     if txn.ended_by is EndedBy.NOBODY:
-        command = f"abort --topic {held.topic} --partition {held.partition} --start-offset {txn.first_offset}"
-        ends = f"kafka-transactions.sh --bootstrap-server HOST:PORT {command}"
-        if txn.decided is TransactionOutcome.COMMIT:
+        place = f"--topic {held.topic} --partition {held.partition}"
+        ends = f"kafka-transactions.sh --bootstrap-server HOST:PORT abort {place} --start-offset {txn.first_offset}"
+        if txn.may_begin_before:
+            asked = f"kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers {place}"
+            screen.say(f"where it began, which its abort needs, says: {asked}", indent=4, hang=2)
+        elif txn.decided is TransactionOutcome.COMMIT:
             loses = f"it was decided to commit it, and {ends} would lose its records: save them first"
             screen.say(f"{loses} (read_uncommitted, from offset {txn.first_offset})", indent=4, hang=2)
         else:
             screen.say(f"to end it: {ends}", indent=4, hang=2)
+    if txn.may_begin_before:
+        screen.say("it may have begun before the first offset that was given", "yellow", indent=4, hang=2)
     if not txn.is_certain:
         screen.say("its marker may stand where the log cannot be read", "yellow", indent=4, hang=2)
     for offset in txn.pending_offsets:

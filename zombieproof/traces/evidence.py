@@ -170,6 +170,15 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A producer snapshot that contradicts the log beside it about offsets `first`…`last`, in words."""
+
+    first: int
+    last: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class HoleInCopy:
     """Offsets that `replica` lacks inside its copy of a partition, and that `other` has. `why`: it is no cleaner's."""
 
@@ -197,6 +206,9 @@ class PartitionLog:
     `holes` says who took the offsets that are missing inside, `holes_why` how that is known (`readers.cleaning`);
     `cleaned_to` is the offset up to which a cleaner had come (None: unknown). `is_guessed`: the partition was taken
     from the name of a dump. `is_printed_twice`: two dumps, with and without records, end with the same batch.
+    `begin_shown_by` is what shows that it begins at `start_offset` (empty: nothing).
+    `open_before` are open transactions that began before, by a producer snapshot; `knows_what_was_open`: no others
+    were open there. `contradictions` are snapshots that the log contradicts.
     """
 
     topic: str
@@ -219,6 +231,10 @@ class PartitionLog:
     cleaned_to: int | None = None
     is_guessed: bool = False
     is_printed_twice: bool = False
+    begin_shown_by: str = ""
+    open_before: "tuple[ProducerSnapshotEntry, ...]" = ()
+    knows_what_was_open: bool = False
+    contradictions: list[Contradiction] = field(default_factory=list)
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -243,6 +259,16 @@ class PartitionLog:
     def missing(self) -> list[OffsetGap]:
         """Offsets that are missing inside and not unreadable."""
         return [gap for gap in self.gaps() if not gap.damaged]
+
+    def unread_gaps(self) -> Iterator[OffsetGap]:
+        """Offsets inside that are missing and were not taken by the cleaner, as far as that is known."""
+        if self.damaged_at or self.holes is not Holes.CLEANER:
+            yield from (gap for gap in self.gaps() if gap.damaged or self.holes is not Holes.CLEANER)
+
+    @property
+    def is_begin_unknown(self) -> bool:
+        """Whether there may be batches before `start_offset`, and nothing tells what was open there."""
+        return self.start_offset > 0 and not self.begin_shown_by and not self.knows_what_was_open
 
     @property
     def has_lost_batches(self) -> bool:
@@ -718,6 +744,13 @@ class Evidence:
     def replicas(self, topic: str, partition: int) -> list[PartitionLog]:
         """All differing copies of a partition, the one to judge first; empty when none was read."""
         return [log for log in self.logs if log.topic_partition == (topic, partition)]
+
+    def copies(self) -> dict[TopicPartition, list[PartitionLog]]:
+        """All differing copies of every partition, the one to judge first."""
+        found: dict[TopicPartition, list[PartitionLog]] = {}
+        for log in self.logs:
+            found.setdefault(log.topic_partition, []).append(log)
+        return found
 
     def log(self, topic: str, partition: int) -> PartitionLog | None:
         """The copy of a partition to judge, or None when none was read."""

@@ -79,7 +79,7 @@ def _report(folded: Folded, faults: Sequence[Fault], narrowing: Narrowing) -> Re
         committed={
             named(place): each.offsets(Isolation.READ_COMMITTED, folded.rules) for place, each in folded.seen.items()
         },
-        lso={named(place): each.last_stable_offset for place, each in folded.seen.items()},
+        lso={named(place): each.stable_at_least for place, each in folded.seen.items()},
         lso_at_least=[named(place) for place, each in folded.seen.items() if each.is_lower_bound or place in open_ends],
         committed_at_least=[
             named(place)

@@ -40,6 +40,7 @@ from zombieproof.traces.evidence import (
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers import merge
 from zombieproof.traces.readers.archives import STANDARD_INPUT, is_held, spool_standard_input
+from zombieproof.traces.readers.beginnings import CHECKPOINT, look_for_beginnings
 from zombieproof.traces.readers.beside import Share, shared_out
 from zombieproof.traces.readers.broker_log import read_broker_log
 from zombieproof.traces.readers.cleaning import explain_holes
@@ -56,7 +57,15 @@ from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_tab
 from zombieproof.traces.readers.folders import files_in, members_in
 from zombieproof.traces.readers.forms import Plain, plain_parts
 from zombieproof.traces.readers.lines import Reached
-from zombieproof.traces.readers.recognise import NO_EVIDENCE_IN_IT, Kind, begins_with_text, by_content, by_name
+from zombieproof.traces.readers.producer_states import compare_snapshots
+from zombieproof.traces.readers.recognise import (
+    METADATA_TOPIC,
+    NO_EVIDENCE_IN_IT,
+    Kind,
+    begins_with_text,
+    by_content,
+    by_name,
+)
 from zombieproof.traces.readers.regions import (
     OF_UNKNOWN_FORM,
     batches_in_a_form,
@@ -480,7 +489,7 @@ class _Collector:
                 self._leave_out(file, content.place.topic)
             elif isinstance(reason, str):
                 self.evidence.ignored.append(Ignored(file, f"{content.segment}: {reason}"))
-            elif reason is Kind.CLUSTER_METADATA:
+            elif reason is Kind.CLUSTER_METADATA or content.place.topic == METADATA_TOPIC:
                 self.evidence.ignored.append(Ignored(file, f"{content.segment}: a dump of the cluster's metadata log"))
             else:
                 self._contents.append((Source.DUMP, folder, content))
@@ -568,7 +577,9 @@ class _Collector:
         add_calls(evidence)
         compare_copies((copy.log for copy in given), evidence)
         explain_holes(evidence)
+        look_for_beginnings(evidence)
         look_for_ends(evidence)
+        compare_snapshots(evidence)
         return evidence
 
     def _put_in_order(self, printed: list[TransactionStateRecord]) -> None:
@@ -679,8 +690,8 @@ class _Collector:
                 if log.topic_partition in self.evidence.unreplicated:
                     log.cleaned_to = offsets.get(log.topic_partition, 0)
                 log.cleaned = log.topic_partition in offsets
-            elif log.topic_partition in offsets:
-                log.start_offset = max(log.start_offset, offsets[log.topic_partition])
+            elif offsets.get(log.topic_partition, NONE) >= log.start_offset:
+                log.start_offset, log.begin_shown_by = offsets[log.topic_partition], CHECKPOINT
 
 
 def _above_the_broker(file: str) -> str:

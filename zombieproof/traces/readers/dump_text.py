@@ -90,6 +90,8 @@ class _Reader:
         self._named: set[str] = set()
         """Segments whose partition was taken from the name of the file: it names one partition only."""
         self._part, self._first_of_part = file, 0
+        self._is_told = False
+        """Whether the path of a segment of this part told its partition."""
         self._is_in_log = False
         self._glued = 0
 
@@ -154,6 +156,7 @@ class _Reader:
         if part is not None:
             self._end_segment()
             self._other, self._part, self._first_of_part = None, part["name"], len(self._out.segments)
+            self._is_told = False
             self._named.clear()
         elif is_uncertain:
             self._count_uncertain(line)
@@ -202,8 +205,9 @@ class _Reader:
         content = SegmentContent(path, place or place_of(path), self._out.file, Unit.LINE, base_offset_of(path))
         segment = self._segment = DumpedSegment(content, next_position=0 if path else NONE)
         self._out.segments.append(content)
-        is_told = any(each.place.is_known and not each.is_guessed for each in self._out.segments[self._first_of_part :])
-        named = None if is_told else partition_named_by(self._part)
+        newest = max(self._first_of_part, len(self._out.segments) - 2)
+        self._is_told |= any(each.place.is_known and not each.is_guessed for each in self._out.segments[newest:])
+        named = None if self._is_told else partition_named_by(self._part)
         if named is not None and plain_name(path) not in self._named:
             self._named.add(plain_name(path))
             self._out.named.append(named)

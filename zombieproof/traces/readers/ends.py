@@ -8,13 +8,12 @@ was copied.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Evidence, Lost, PartitionLog, Phase
-from zombieproof.traces.readers.files import base_offset_of, plain_name
+from zombieproof.traces.readers.files import plain_name
 
 
 class Reached(NamedTuple):
@@ -31,10 +30,8 @@ class Reached(NamedTuple):
 
 
 def look_for_ends(evidence: Evidence) -> None:
-    """Note in each log to be judged what is lost at its beginning and its end, and what shows that nothing is."""
+    """Note in each log to be judged what is lost at its end, and what shows that nothing is."""
     logs = evidence.partition_logs()
-    for log in logs.values():
-        _look_at_beginning(log, evidence)
     for reached in _witnesses(evidence):
         found = logs.get(reached.place)
         if found is not None and reached.is_end and reached.offset == found.end_offset and not found.torn_tail:
@@ -55,22 +52,6 @@ def _cut(log: PartitionLog, reached: Reached) -> None:
     if reached.offset > log.end_offset and not any(lost.first == log.end_offset for lost in log.lost):
         log.lost.append(Lost(log.end_offset, None if log.torn_tail else reached.offset - 1, reached.why))
         log.torn_tail, log.end_shown_by = True, ""
-
-
-def _look_at_beginning(log: PartitionLog, evidence: Evidence) -> None:
-    """Retention moves the first leader epoch with the log start: one before it shows that a segment is lost.
-
-    Where the first segment that is there holds the log start, records before it were deleted, and no segment is lost.
-    """
-    bases = [base for file in log.files if (base := base_offset_of(file)) is not None]
-    if bases and min(bases) < log.start_offset:
-        return
-    folders = {str(Path(file).parent) for file in log.files}
-    starts = [each for each in evidence.epoch_starts if each.folder in folders and each.offset < log.start_offset]
-    if starts:
-        first = min(starts, key=lambda each: each.offset)
-        why = f"its first leader epoch begins at {first.offset} ({first.folder}/leader-epoch-checkpoint)"
-        log.lost.insert(0, Lost(first.offset, log.start_offset - 1, why))
 
 
 def _witnesses(evidence: Evidence) -> Iterator[Reached]:

@@ -4,9 +4,9 @@ Copies of a partition (replicas, dumps beside segments) are compared batch by ba
 better one says nothing new and is left out. Copies that differ stay.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
 from zombieproof.formats.faults import Undecodable
@@ -41,11 +41,17 @@ def copies_of(contents: Iterable[tuple[Source, str, SegmentContent]]) -> list[Co
     """Put segments together that belong to one log. The string tells apart dumps that were made in different places.
 
     Where the partition is unknown, segments of one folder go together, and parts of one dump while their names differ.
+    Every broker has its segments under the same path: two of one path that differ are of two copies.
     """
     groups: dict[GroupKey, dict[str, SegmentContent]] = {}
+    chosen: dict[tuple[str, GroupKey], GroupKey] = {}
+    seen: Counter[tuple[GroupKey, str]] = Counter()
     for source, origin, content in contents:
         name = plain_name(content.segment)
-        key = _group_of(source, origin, content, name, groups)
+        key = first = _group_of(source, origin, content, name, seen)
+        if content.place.is_known:
+            key = _agreeing(content, name, chosen.get((content.file, first), first), groups)
+            chosen[content.file, first] = key
         segments = groups.setdefault(key, {})
         known = segments.get(name)
         poorer, richer = (
@@ -61,19 +67,48 @@ def copies_of(contents: Iterable[tuple[Source, str, SegmentContent]]) -> list[Co
 
 
 def _group_of(
-    source: Source, origin: str, content: SegmentContent, name: str, groups: dict[GroupKey, dict[str, SegmentContent]]
+    source: Source, origin: str, content: SegmentContent, name: str, seen: Counter[tuple[GroupKey, str]]
 ) -> GroupKey:
+    """The log that a segment belongs to; `seen` counts those of one name that nothing else tells apart."""
     place = content.place
     if place.is_known:
         return source, origin, place.topic, place.partition, place.replica
     in_a_folder = source is Source.SEGMENT and base_offset_of(content.file) is not None
     home = place.replica if in_a_folder else content.file
-    for number in count(1):
-        replica = home if number == 1 else f"{home} ({number})"
-        key = source, origin, place.topic or f"unknown ({replica})", place.partition, replica
-        if name not in groups.get(key, {}):
-            break
+    alike = (source, origin, place.topic, place.partition, home), name
+    seen[alike] += 1
+    replica = home if seen[alike] == 1 else f"{home} ({seen[alike]})"
+    return source, origin, place.topic or f"unknown ({replica})", place.partition, replica
+
+
+def _agreeing(
+    content: SegmentContent, name: str, key: GroupKey, groups: dict[GroupKey, dict[str, SegmentContent]]
+) -> GroupKey:
+    """The key under which no segment of that name differs: `key`, or one of a further copy."""
+    source, origin, topic, partition, replica = key
+    number = 1
+    while (known := groups.get(key, {}).get(name)) is not None and _differ(known, content):
+        number += 1
+        key = source, origin, topic, partition, f"{replica} ({number})"
     return key
+
+
+def _differ(one: SegmentContent, other: SegmentContent) -> bool:
+    """Whether two readings of a segment show different batches at an offset."""
+    known = {batch.base_offset: batch for batch in one.batches}
+    pairs = ((known.get(batch.base_offset), batch) for batch in other.batches)
+    return any(mine is not None and _is_another(mine, theirs) for mine, theirs in pairs)
+
+
+def _is_another(one: LoggedBatch, other: LoggedBatch) -> bool:
+    if one.crc is not None and other.crc is not None:
+        return one.crc != other.crc
+    markers = one.marker is not None and other.marker is not None and one.marker != other.marker
+    return markers or (one.producer_id, one.producer_epoch, one.base_sequence) != (
+        other.producer_id,
+        other.producer_epoch,
+        other.base_sequence,
+    )
 
 
 def _complete(richer: SegmentContent, poorer: SegmentContent) -> None:
@@ -164,13 +199,12 @@ def _same(one: LoggedBatch, other: LoggedBatch) -> bool:
         return False
     if one.marker is not None and other.marker is not None and one.marker != other.marker:
         return False
-    return (one.base_offset, one.last_offset, one.producer_id, one.producer_epoch, one.base_sequence) == (
-        other.base_offset,
-        other.last_offset,
-        other.producer_id,
-        other.producer_epoch,
-        other.base_sequence,
-    )
+    return _identity(one) == _identity(other)
+
+
+def _identity(batch: LoggedBatch) -> tuple[int, ...]:
+    """What every reading of a batch shows of it."""
+    return batch.base_offset, batch.last_offset, batch.producer_id, batch.producer_epoch, batch.base_sequence
 
 
 def _contained(log: PartitionLog, better: PartitionLog) -> bool:
@@ -196,6 +230,26 @@ def node_folder(log: PartitionLog) -> str:
     return str(folder.parent if log.source is Source.SEGMENT else folder)
 
 
+class _Holders:
+    """Copies by the batches that they hold: one that holds the first batch of another may hold all of it."""
+
+    def __init__(self, copies: Iterable[Copy]) -> None:
+        self._all: list[Copy] = []
+        self._by_batch: dict[tuple[int, ...], list[Copy]] = {}
+        for copy in copies:
+            self.add(copy)
+
+    def add(self, copy: Copy) -> None:
+        self._all.append(copy)
+        for batch in copy.log.batches:
+            self._by_batch.setdefault(_identity(batch), []).append(copy)
+
+    def of(self, log: PartitionLog) -> Iterator[Copy]:
+        """The copies in which all batches of a log are."""
+        likely = self._by_batch.get(_identity(log.batches[0]), ()) if log.batches else self._all
+        return (copy for copy in likely if _contained(log, copy.log))
+
+
 def without_repetitions(copies: list[Copy], agreements: set[frozenset[str]]) -> list[Copy]:
     """The copies to keep: by partition, the best first. Copies of unknown partitions are compared with all others.
 
@@ -205,16 +259,21 @@ def without_repetitions(copies: list[Copy], agreements: set[frozenset[str]]) -> 
     for copy in copies:
         by_partition.setdefault(copy.log.topic_partition, []).append(copy)
     kept: list[Copy] = []
+    others: _Holders | None = None
     for (_, partition), rivals in sorted(by_partition.items(), key=lambda item: (item[0][1] < 0, item[0])):
-        chosen: list[Copy] = []
-        others = kept if partition < 0 else []
+        if len(rivals) == 1 and partition >= 0:
+            kept += rivals
+            continue
+        if partition < 0 and others is None:
+            others = _Holders(kept)
+        holders = others or _Holders(())
         for copy in sorted(rivals, key=_preference) if len(rivals) > 1 else rivals:
-            better = next((better for better in (*chosen, *others) if _contained(copy.log, better.log)), None)
+            better = next(holders.of(copy.log), None)
             if better is None:
-                chosen.append(copy)
+                holders.add(copy)
+                kept.append(copy)
             elif copy.log.batches:
                 agreements.add(frozenset((node_folder(copy.log), node_folder(better.log))))
-        kept += chosen
     return sorted(kept, key=lambda copy: copy.log.topic_partition)
 
 

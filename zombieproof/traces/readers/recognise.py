@@ -23,6 +23,7 @@ WHY_ABANDONED = {
     "stray": "in a folder of a replica that the cluster no longer assigns to the broker",
 }
 
+EMPTY = "it is empty"
 NO_EVIDENCE_IN_IT = "nothing in it is evidence of transactions"
 BROKER_LOG_MARK = re.compile(
     rb" transition from |TransactionManager"
@@ -107,7 +108,7 @@ def begins_with_text(data: memoryview) -> bool:
 def by_content(data: memoryview) -> Kind | str:
     """The kind that the content tells, or why the file is no evidence."""
     if not len(data):
-        return "it is empty"
+        return EMPTY
     if begins_with_batch(data):
         return Kind.SEGMENT
     if has_snapshot_form(data):
@@ -128,4 +129,4 @@ def by_content(data: memoryview) -> Kind | str:
         return "it is neither text nor a segment"
     if LOG_MARK.search(data):
         return Kind.TEXT_LOG
-    return Kind.TOOL_OUTPUT if holds_tool_output(data) else "nothing in it is evidence of transactions"
+    return Kind.TOOL_OUTPUT if holds_tool_output(data) else NO_EVIDENCE_IN_IT

@@ -26,6 +26,7 @@ class OpenOnPartition:
     `records` are its records there. `decided` is what its coordinator decided if it forgot the marker: commit or abort.
     `pending_offsets` are offsets of groups that wait for it. `is_certain` is False where its marker can stand in what
     cannot be read; then nobody can say who will end it. `tool_says` names the owner by a tool, where no log does.
+    `may_begin_before`: its first records may stand before the first offset that was given.
     """
 
     producer_id: int
@@ -42,6 +43,7 @@ class OpenOnPartition:
     is_certain: bool
     pending_offsets: list[str] = field(default_factory=list)
     tool_says: str = ""
+    may_begin_before: bool = False
 
 
 @dataclass(slots=True)
@@ -49,7 +51,8 @@ class HeldPartition:
     """A partition with open transactions, the first of which holds its last stable offset.
 
     `waiting_records` lie behind it and belong to nothing that is open or aborted: readers of committed data would get
-    them. `held_ms` is how long it has been held, up to the newest record of the evidence.
+    them. `held_ms` is how long it has been held, up to the newest record of the evidence. `unknown` says why the last
+    stable offset may be another one, which is not before this one; it is empty where that is known.
     """
 
     topic: str
@@ -59,6 +62,18 @@ class HeldPartition:
     waiting_records: int
     held_ms: int | None
     transactions: list[OpenOnPartition]
+    unknown: str = ""
+
+
+@dataclass(slots=True)
+class NotKnown:
+    """A partition of which the log shows nothing open, and that may have something open. `why` is a sentence."""
+
+    topic: str
+    partition: int
+    at_least: int
+    end_offset: int
+    why: str
 
 
 @dataclass(slots=True)
@@ -141,7 +156,8 @@ class Open:
     `stated` and `stated_transactions` are open according to tools and snapshots, not to a log. `sources` names
     what they were taken from, also where nothing is open. `unread` names lines of tools, and
     places of damaged snapshots, that were not used: they may hold more. `undecided` names rows of tools that contradict
-    each other or a log, where nothing tells which is later. `damage` may hide the end of what is open.
+    each other or a log, where nothing tells which is later. `damage` may hide the end of what is open, `not_known` are
+    partitions on which more may be open.
     """
 
     verdict: Judgement
@@ -156,3 +172,4 @@ class Open:
     unread: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     damage: list[DamagedPlace] = field(default_factory=list)
+    not_known: list[NotKnown] = field(default_factory=list)

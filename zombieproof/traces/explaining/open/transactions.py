@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.evidence import Evidence, Holes, PartitionLog, TransactionLogValue, TransactionStateRecord
-from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
+from zombieproof.traces.explaining.open.models import (
+    EndedBy,
+    HeldPartition,
+    NotKnown,
+    Open,
+    OpenOnPartition,
+    OpenTransaction,
+)
 from zombieproof.traces.explaining.open.stated import owner_by_tools, what_is_stated
 from zombieproof.traces.judging.across.matching import listed_by_partition, match
 from zombieproof.traces.judging.folded import Examined
@@ -56,6 +63,11 @@ def what_is_open(examined: Examined, narrowing: Narrowing = EVERYTHING) -> Open:
         unread=stated.unread,
         undecided=stated.undecided,
         damage=examined.report.damage,
+        not_known=[
+            NotKnown(place[0], place[1], seen.stable_at_least, seen.high_watermark, seen.unknown[0].why)
+            for place, seen in examined.seen.items()
+            if not seen.open_transactions and seen.unknown and not narrowing.leaves_out(place[0])
+        ],
     )
 
 
@@ -78,11 +90,12 @@ def _held(examined: Examined, place: TopicPartition, coordinators: "_Coordinator
     return HeldPartition(
         topic=place[0],
         partition=place[1],
-        last_stable_offset=seen.last_stable_offset,
+        last_stable_offset=seen.stable_at_least,
         end_offset=seen.high_watermark,
         waiting_records=_waiting(history, seen),
         held_ms=None if since is None or as_of is None else max(0, as_of - since),
         transactions=found,
+        unknown=next((each.why for each in seen.unknown), ""),
     )
 
 
@@ -113,6 +126,7 @@ def _on_partition(
         is_certain=is_certain,
         pending_offsets=_pending_offsets(examined.evidence, history.place, begun),
         tool_says="" if owner else owner_by_tools(examined, begun.producer_id),
+        may_begin_before=begun.may_begin_before,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.evidence import Holes
 from zombieproof.traces.judging.across.matching import Match, Missed
 from zombieproof.traces.judging.found import Found
@@ -80,7 +81,7 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
     may_be_earlier = began.may_be_after(txn.completed_ms) and missed.before is None and not has_data
     if began.is_recorded and (may_be_earlier or began.is_after(txn.completed_ms)):
         return _by_times(match, txn), None
-    if _may_be_unreadable(match, missed, run, is_alone=is_alone):
+    if _may_be_unreadable(match, missed, run, is_alone=is_alone) or may_stand_before(match, missed):
         return Standing.HIDDEN, run
     spanning = _spanning_a_hole(match, txn)
     if spanning is not None:
@@ -100,6 +101,15 @@ def standing_of(match: Match, missed: Missed, run: Run | None, *, is_alone: bool
     if cleaned:
         return Standing.HIDDEN, None
     return _by_sequence(match, txn) or _by_times(match, txn), None
+
+
+def may_stand_before(match: Match, missed: Missed) -> bool:
+    """Whether the marker may stand before the first offset of the log: late data of the same epoch may come after it.
+
+    Transaction version 2 raises the epoch with the marker, so that no data can come after it.
+    """
+    begins_later = match.partition.log.start_offset > 0
+    return begins_later and missed.before is None and missed.txn.version != TransactionVersion.TV2
 
 
 def _spanning_a_hole(match: Match, txn: RecordedTransaction) -> Run | None:

@@ -32,10 +32,10 @@ def judge_replicas(folded: Folded, watch: Watch) -> list[Found]:
     known to be copies.
     """
     found = []
-    for place, log in folded.evidence.partition_logs().items():
+    for _, (log, *others) in sorted(folded.evidence.copies().items()):
         if log.partition == UNKNOWN_PARTITION:
             continue
-        for other in folded.evidence.replicas(*place)[1:]:
+        for other in others:
             if log.compacted or other.compacted or log.is_guessed or other.is_guessed:
                 continue
             fault = _disagreement(log, other)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.judging.across.matching import Match, Missed, may_be_missed
-from zombieproof.traces.judging.across.missing_markers import missing_marker
+from zombieproof.traces.judging.across.missing_markers import may_stand_before, missing_marker
 from zombieproof.traces.judging.found import Found
 from zombieproof.traces.judging.histories.belonging import of_stranger, settled
 from zombieproof.traces.judging.histories.partition_history import Ending, Run, Stretch
@@ -34,7 +34,12 @@ def open_data(match: Match, reported: Collection[int]) -> Iterator[Found]:
         says = f"it leaves a transaction open that nobody will ever end: {stays}"
         yield unowned(match, run, f"; nobody will ever end it: {stays}", says=says)
     elif not log.torn_tail and id(run) not in reported and not any(map(may_be_missed, owners)):
-        yield from missing_marker(match, Missed(owners[-1], None, None), run)
+        missed = Missed(owners[-1], None, None)
+        if not may_stand_before(match, missed):
+            yield from missing_marker(match, missed, run)
+        elif log.end_shown_by:
+            stays = f"nobody will ever end it: the last stable offset stays at {run.first_offset}"
+            yield unowned(match, run, f"; {stays}", says=f"it leaves a transaction open, and {stays}")
 
 
 def _may_own(txn: RecordedTransaction, run: Run, *, is_torn: bool) -> bool:
@@ -116,5 +121,6 @@ def _why(match: Match, run: Run, stretch: Stretch) -> str:
             lists = ", ".join(sorted(map(named, txn.partitions)))
             return f"the one of this epoch lists only [{lists}]"
         if txn.decided:
-            return f"the last one of this epoch had its {word(txn)} marker before it"
+            had = f"the last one of this epoch had its {word(txn)} marker before it"
+            return had if id(txn) in match.marked else f"{had}, or has none"
     return "the coordinator knows none of this epoch"

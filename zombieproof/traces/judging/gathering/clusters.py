@@ -91,25 +91,27 @@ def _different_topic_ids(evidence: Evidence) -> str:
 def _one_node_twice(evidence: Evidence) -> str:
     """Whether two directories of the same node hold the same partition, and differ: a node has each partition once."""
     nodes = {disk.folder: disk.node_id for disk in evidence.disks if disk.node_id is not None}
-    for one, other in combinations(evidence.logs, 2):
+    for one, other in _pairs(evidence) if nodes else ():
         here, there = node_folder(one), node_folder(other)
-        are_copies = one.partition >= 0 and one.topic_partition == other.topic_partition
-        if not are_copies or here == there or one.compacted or other.compacted:
+        if here == there or one.compacted or other.compacted:
             continue
         if nodes.get(here) is not None and nodes.get(here) == nodes.get(there) and any(_differences(one, other)):
             return f"node {nodes[here]} has {named(one.topic_partition)} in {here} and another one in {there}"
     return ""
 
 
+def _pairs(evidence: Evidence) -> Iterator[tuple[PartitionLog, PartitionLog]]:
+    """Two copies each of every partition of which the number is known."""
+    for (_, partition), logs in evidence.copies().items():
+        if partition >= 0:
+            yield from combinations(logs, 2)
+
+
 def _different_copies(evidence: Evidence) -> str:
     """Whether every partition of which there are two copies differs in them from the first batch that both hold on."""
-    by_place: dict[TopicPartition, list[PartitionLog]] = {}
-    for log in evidence.logs:
-        if log.partition >= 0:
-            by_place.setdefault(log.topic_partition, []).append(log)
     differ: dict[TopicPartition, tuple[PartitionLog, PartitionLog]] = {}
-    for place, logs in by_place.items():
-        logs = [log for log in logs if not log.compacted]
+    for place, logs in evidence.copies().items():
+        logs = [log for log in logs if not log.compacted] if place[1] >= 0 and len(logs) > 1 else []
         pairs = [(pair, _differences(*pair)) for pair in combinations(logs, 2) if not _agree_elsewhere(pair, evidence)]
         compared = [(pair, found) for pair, found in pairs if found]
         if not compared:
@@ -123,12 +125,22 @@ def _different_copies(evidence: Evidence) -> str:
         return ""
     one, other = next(iter(differ.values()))
     places = _some(map(named, differ))
-    folders = f"{_folder(one)} and {_folder(other)}"
-    return f"the copies of {places} differ in every batch that both hold, as in {folders}"
+    return f"the copies of {places} differ in every batch that both hold, as in {_where(one, other)}"
 
 
 def _agree_elsewhere(pair: tuple[PartitionLog, PartitionLog], evidence: Evidence) -> bool:
-    return frozenset(map(node_folder, pair)) in evidence.agreements
+    """Whether the folders agree about another partition; one folder may hold dumps of several clusters."""
+    folders = frozenset(map(node_folder, pair))
+    return len(folders) > 1 and folders in evidence.agreements
+
+
+def _where(one: PartitionLog, other: PartitionLog) -> str:
+    """The folders of two copies; where that is one, their files."""
+    here, there = _folder(one), _folder(other)
+    if here != there:
+        return f"{here} and {there}"
+    here, there = one.files[0], other.files[0]
+    return f"{here}, which prints both" if here == there else f"{here} and {there}"
 
 
 def _folder(log: PartitionLog) -> str:

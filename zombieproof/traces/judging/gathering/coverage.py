@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from zombieproof.formats.topics import TRANSACTION_STATE
+from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Evidence, Holes, LinesRead, PartitionLog
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
 from zombieproof.traces.judging.histories.partition_history import PartitionHistory
@@ -27,13 +28,14 @@ SHOWN_PLACES = 4
 def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
     """What there was to judge."""
     logs = [log for log in evidence.partition_logs().values() if log.batches or log.end_offset]
+    copies = evidence.copies()
     return Judged(
         partitions=[
             JudgedPartition(
                 partition=named(log.topic_partition),
                 first_offset=log.start_offset,
                 end_offset=log.end_offset,
-                copies=len(evidence.replicas(*log.topic_partition)),
+                copies=len(copies[log.topic_partition]),
                 source=log.source.value,
                 files=list(log.files),
                 end_shown_by=log.end_shown_by or None,
@@ -77,7 +79,7 @@ def clients_unseen(evidence: Evidence, partitions: Iterable[PartitionHistory]) -
 
 def nothing_judged(evidence: Evidence) -> list[NotJudged]:
     """The one gap of evidence without any log of a partition and without any state of a transaction."""
-    if any(record.value for record in evidence.transaction_states) or any(log.batches for log in evidence.logs):
+    if any(record.value for record in evidence.transaction_states) or any(map(_holds_anything, evidence.logs)):
         return []
     found = [what for what, items in _without_logs(evidence).items() if items]
     had = f"there is {' and '.join(found)}, and no log to hold it against" if found else "no log was given"
@@ -90,6 +92,13 @@ def nothing_judged(evidence: Evidence) -> list[NotJudged]:
             f"those of {TRANSACTION_STATE}",
         )
     ]
+
+
+def _holds_anything(log: PartitionLog) -> bool:
+    """Whether a log has data or markers. Controls without a producer, such as a new leader's, say nothing."""
+    if log.cleared is not None:
+        return log.end_offset > log.start_offset
+    return bool(log.unsound) or any(not batch.is_control or batch.producer_id != NONE for batch in log.batches)
 
 
 def _places_named(evidence: Evidence) -> str:

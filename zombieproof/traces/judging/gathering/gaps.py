@@ -21,8 +21,9 @@ from zombieproof.traces.judging.histories.words import identity, span
 from zombieproof.traces.log_life import began
 from zombieproof.traces.readers.dump_body import DECODERS, NOT_DECODED
 from zombieproof.traces.readers.dump_content import UNSHOWN, WITHOUT_METADATA, WITHOUT_RECORDS
+from zombieproof.traces.readers.dump_name import partition_named_by
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION, plain_name
-from zombieproof.traces.readers.recognise import METADATA_TOPIC
+from zombieproof.traces.readers.recognise import EMPTY, METADATA_TOPIC, NO_EVIDENCE_IN_IT
 from zombieproof.traces.verdict.faults import Fault
 from zombieproof.traces.verdict.report import EarlierLog, Gap, NotJudged, named
 
@@ -33,12 +34,17 @@ def not_judged(folded: Folded) -> list[NotJudged]:
     """Everything that the verdict says nothing about, by name."""
     evidence, histories, partitions = folded.evidence, folded.histories, folded.partitions
     gaps = [*_missing_partitions(evidence, histories, folded.applications), *_missing_coordinators(evidence, histories)]
-    there = {place: noted for place, noted in folded.outside.items() if not _is_empty(evidence, place)}
-    gaps += _of_unknown_logs(there)
+    logs = evidence.partition_logs()
+    gaps += _emptied(evidence)
+    gaps += _of_unknown_logs(
+        {place: noted for place, noted in folded.outside.items() if not _is_empty(logs.get(place))}
+    )
     gaps += (_of_open_end(evidence, place, faults) for place, faults in folded.open_ends.items())
-    for log in evidence.partition_logs().values():
+    for log in logs.values():
+        gaps += _before(log)
         gaps += _unreadable(log, evidence)
         gaps += _holes(log)
+        gaps += _contradicted(log)
         gaps += _hidden(log, partitions, evidence)
     gaps += map(_hole_in_copy, evidence.holes_in_copies)
     gaps += (_repeated(history, *offsets) for history in histories for offsets in history.repeats)
@@ -97,7 +103,7 @@ def _listing_empty(
     evidence: Evidence, histories: Iterable[IdHistory]
 ) -> dict[TopicPartition, list[RecordedTransaction]]:
     """The complete transactions that list a partition of which an empty log was given."""
-    empty = {place for place in evidence.partition_logs() if _is_empty(evidence, place)}
+    empty = {place for place, log in evidence.partition_logs().items() if _is_empty(log)}
     found: dict[TopicPartition, list[RecordedTransaction]] = {}
     for txn in (txn for history in histories for txn in history.transactions if txn.completed):
         for place in empty & (txn.partitions or frozenset()):
@@ -105,9 +111,23 @@ def _listing_empty(
     return found
 
 
-def _is_empty(evidence: Evidence, place: TopicPartition) -> bool:
-    log = evidence.log(*place)
+def _is_empty(log: PartitionLog | None) -> bool:
     return log is not None and not log.batches and not log.end_offset and not log.torn_tail
+
+
+def _emptied(evidence: Evidence) -> Iterator[NotJudged]:
+    """Partitions of Kafka's coordinators that a file is named after in which nothing is read, as a filter leaves it."""
+    given = evidence.partition_logs()
+    for each in evidence.ignored:
+        named_place = partition_named_by(each.file) if each.reason in {NO_EVIDENCE_IN_IT, EMPTY} else None
+        place = (named_place.place.topic, named_place.place.partition) if named_place is not None else None
+        if place is not None and place[0] in DECODERS and place not in given:
+            yield NotJudged(
+                name=named(place),
+                gap=Gap.MISSING,
+                why=f"{plain_name(each.file)} is named after it, and nothing in it can be read",
+                fetch=f"the directory, or the whole text that kafka-dump-log {DECODERS[place[0]]} prints of it",
+            )
 
 
 # ---------------------------------------------------------------- topics that were deleted
@@ -289,6 +309,21 @@ def _is_broken(log: PartitionLog) -> bool:
 # ---------------------------------------------------------------- what was given and cannot be read
 
 
+def _before(log: PartitionLog) -> Iterator[NotJudged]:
+    """What stands before a log of which nothing shows that it begins where what was given does."""
+    begin, name = log.start_offset, named(log.topic_partition)
+    if log.is_begin_unknown and not any(lost.first < begin for lost in log.lost):
+        yield NotJudged(
+            name=name,
+            gap=Gap.MISSING,
+            first_offset=0,
+            last_offset=begin - 1,
+            why=f"what was given begins at offset {begin}, and nothing shows that the log does",
+            fetch=f"the segments of {name} before offset {begin}; if they were deleted, leader-epoch-checkpoint and "
+            f"{begin:020}.snapshot from its folder",
+        )
+
+
 def _unreadable(log: PartitionLog, evidence: Evidence) -> Iterator[NotJudged]:
     """Where a log is cut, damaged or not given."""
     behind = log.end_offset
@@ -302,6 +337,7 @@ def _unreadable(log: PartitionLog, evidence: Evidence) -> Iterator[NotJudged]:
     begins = {lost.last + 1 for lost in log.lost if lost.last is not None}
     in_copies = (hole for hole in evidence.holes_in_copies if hole.is_judged and hole.place == log.topic_partition)
     begins |= {hole.last + 1 for hole in in_copies}
+    begins |= {log.start_offset} if log.is_begin_unknown else set()
     expected = log.start_offset
     for batch in log.batches:
         if batch.base_offset in log.damaged_at and batch.base_offset not in begins:
@@ -327,6 +363,20 @@ def _holes(log: PartitionLog) -> Iterator[NotJudged]:
             last_offset=gap.last,
             why=f"{where} {which} missing between batches that are there, and {why}",
             fetch=f"another copy of {name} that has {where}" + fetch.format(name=name),
+        )
+
+
+def _contradicted(log: PartitionLog) -> Iterator[NotJudged]:
+    """Producer snapshots that say something else of open transactions than the log."""
+    name = named(log.topic_partition)
+    for each in log.contradictions:
+        yield NotJudged(
+            name=name,
+            gap=Gap.UNREADABLE,
+            first_offset=each.first,
+            last_offset=each.last,
+            why=f"{each.why}: one of the two is damaged, or of another log",
+            fetch=f"the log of {name} and the producer snapshots in its folder, copied together from one broker",
         )
 
 

@@ -5,8 +5,10 @@ missing (the log is compacted, or damaged, or shown by a console that prints no 
 gap, and what may have happened in between is a `Doubt`.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.model.rules import Rules
@@ -20,6 +22,9 @@ from zombieproof.traces.verdict.faults import Fault, OpenEnd
 from zombieproof.traces.verdict.report import named
 from zombieproof.traces.watching import Watch
 
+NO_BOUND = 2**31
+"""Beyond all epochs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
@@ -29,13 +34,23 @@ class Doubt:
     first_epoch: int | None
     last_epoch: int | None
 
-    def covers(self, producer_id: int, epoch: int) -> bool:
-        """Whether something may be missing at `epoch`."""
-        if producer_id != self.producer_id:
-            return False
-        return (self.first_epoch is None or epoch >= self.first_epoch) and (
-            self.last_epoch is None or epoch <= self.last_epoch
-        )
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first and the last epoch at which something may be missing."""
+        first = -NO_BOUND if self.first_epoch is None else self.first_epoch
+        return first, NO_BOUND if self.last_epoch is None else self.last_epoch
+
+
+def _merged(doubts: Iterable[Doubt]) -> dict[int, list[tuple[int, int]]]:
+    """The epochs of doubts by producer id: spans in order that do not overlap."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for doubt in sorted(doubts, key=lambda doubt: doubt.span):
+        spans, (first, last) = found.setdefault(doubt.producer_id, []), doubt.span
+        if spans and first <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], last))
+        else:
+            spans.append((first, last))
+    return found
 
 
 @dataclass(slots=True)
@@ -56,10 +71,18 @@ class IdHistory:
     repeats: list[tuple[int, int]] = field(default_factory=list)
     is_cut: bool = False
     is_end_shown: bool = False
+    _known_doubts: int = 0
+    _doubtful: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False)
 
     def is_whole(self, producer_id: int, epoch: int) -> bool:
         """Whether every transaction of this producer id at `epoch` is in `transactions`."""
-        return not any(doubt.covers(producer_id, epoch) for doubt in self.doubts)
+        if not self.doubts:
+            return True
+        if self._known_doubts != len(self.doubts):
+            self._known_doubts, self._doubtful = len(self.doubts), _merged(self.doubts)
+        spans = self._doubtful.get(producer_id, [])
+        before = bisect_right(spans, epoch, key=itemgetter(0)) - 1
+        return before < 0 or epoch > spans[before][1]
 
     def open_end(self, until_ms: int) -> OpenEnd | None:
         """The coordinator's log, for a fault that rests on where it ends; None when that is shown."""

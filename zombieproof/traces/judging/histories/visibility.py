@@ -28,6 +28,7 @@ from zombieproof.statemachines.consumer import CONSUMER
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
 from zombieproof.traces.cleared import Cleared
 from zombieproof.traces.evidence import LoggedBatch, LoggedMarker, PartitionLog
+from zombieproof.traces.judging.histories.words import span
 from zombieproof.traces.verdict.listed import Listed
 from zombieproof.traces.watching import Watch, in_steps
 
@@ -82,12 +83,20 @@ class HiddenSpan(NamedTuple):
     end_offset: int
 
 
+class Unknown(NamedTuple):
+    """An offset from which on a transaction may be open that the log does not show, and why, as a sentence."""
+
+    first: int
+    why: str
+
+
 class OpenTransaction(NamedTuple):
-    """A transaction on the partition that has no marker."""
+    """A transaction on the partition that has no marker. `may_begin_before`: the log, as given, begins inside it."""
 
     producer_id: int
     producer_epoch: int
     first_offset: int
+    may_begin_before: bool = False
 
 
 @dataclass(slots=True)
@@ -108,11 +117,28 @@ class Visibility:
     hidden: Mapping[int, Sequence[HiddenSpan]] = field(default_factory=dict)
 
     @property
+    def unknown(self) -> list[Unknown]:
+        """Why the last stable offset is not known, if anything speaks against it."""
+        return list(_unknown(self.log))
+
+    @property
+    def stable_at_least(self) -> int:
+        """The last stable offset as far as it is known; see `is_lower_bound`."""
+        return min([self.last_stable_offset, *(each.first for each in self.unknown)])
+
+    @property
     def is_lower_bound(self) -> bool:
-        """Whether what holds the last stable offset back may have ended where the log is cut or cannot be read."""
+        """Whether the last stable offset may be another one than `stable_at_least`, but none before.
+
+        What holds it back may have ended where the log is cut or cannot be read, or a snapshot contradicts the log.
+        """
+        if self.unknown:
+            return True
         first = self.open_transactions[0] if self.open_transactions else None
         if first is None:
             return False
+        if any(gap.last >= first.first_offset for gap in self.log.unread_gaps()):
+            return True
         spans = self.hidden.get(first.producer_id, ())
         return self.log.torn_tail or any(span.first_offset == first.first_offset for span in spans)
 
@@ -121,7 +147,7 @@ class Visibility:
 
         Isolation READ_COMMITTED_BUFFERING is not Kafka's way and is not read here.
         """
-        bound = fetch_bound(isolation, self.high_watermark, self.last_stable_offset, rules or Rules())
+        bound = fetch_bound(isolation, self.high_watermark, self.stable_at_least, rules or Rules())
         start = self.log.start_offset
         coming = [
             (span.first_offset, span.producer_id)
@@ -149,7 +175,7 @@ class Visibility:
     def offsets(self, isolation: Isolation, rules: Rules | None = None) -> Sequence[int]:
         """The offsets of the records that a consumer which starts at the log start gets."""
         if self.log.cleared is not None and isolation is Isolation.READ_COMMITTED:
-            bound = fetch_bound(isolation, self.high_watermark, self.last_stable_offset, rules or Rules())
+            bound = fetch_bound(isolation, self.high_watermark, self.stable_at_least, rules or Rules())
             count, ranges = self.log.cleared.visible(self.log.start_offset, bound)
             return Listed(lambda: (offset for first, end in ranges() for offset in range(first, end)), count)
         return [offset for _, offsets in self.read(isolation, rules) for offset in offsets]
@@ -215,7 +241,7 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
                 ended = HiddenSpan(fold.end(batch), batch.base_offset)
                 if ended.first_offset != NONE:
                     outcomes.setdefault(batch.producer_id, []).append(ended)
-    opened = fold.open_transactions()
+    opened = _with_those_before(log, fold.open_transactions())
     return Visibility(
         log=log,
         high_watermark=log.end_offset,
@@ -256,12 +282,56 @@ def abort_markers(log: PartitionLog, rules: Rules | None = None) -> Iterator[Abo
             previous[batch.producer_id] = batch.base_offset
 
 
+def _with_those_before(log: PartitionLog, opened: list[OpenTransaction]) -> list[OpenTransaction]:
+    """Add what a snapshot shows to be open since before the log begins; of one producer that is one transaction."""
+    if log.is_begin_unknown:
+        return list(_as_begun(log, opened))
+    if not log.open_before:
+        return opened
+    found = {each.producer_id: each for each in opened}
+    for entry in log.open_before:
+        known, first = found.get(entry.producer_id), entry.current_txn_first_offset
+        if first is not None:
+            epoch = entry.producer_epoch if known is None else known.producer_epoch
+            found[entry.producer_id] = OpenTransaction(entry.producer_id, epoch, first)
+    return sorted(found.values(), key=lambda each: each.first_offset)
+
+
+def _as_begun(log: PartitionLog, opened: list[OpenTransaction]) -> Iterator[OpenTransaction]:
+    """Mark what may have begun before the log: no batch of its producer comes before, and its sequences went on."""
+    firsts: dict[int, LoggedBatch] = {}
+    for batch in log.batches if opened else ():
+        firsts.setdefault(batch.producer_id, batch)
+    for each in opened:
+        first = firsts[each.producer_id]
+        begins_here = first.base_offset < each.first_offset or first.base_sequence == 0
+        yield each._replace(may_begin_before=not begins_here)
+
+
+def _unknown(log: PartitionLog) -> Iterator[Unknown]:
+    if log.is_begin_unknown:
+        first = min((lost.first for lost in log.lost if lost.first < log.start_offset), default=0)
+        yield Unknown(first, f"what was open before offset {log.start_offset} is not known")
+    yield from (Unknown(each.first, "a producer snapshot contradicts the log") for each in log.contradictions)
+    for gap in log.unread_gaps():
+        where = span(gap.first, gap.last)
+        verb = "is" if gap.first == gap.last else "are"
+        cause = "cannot be read" if gap.damaged else f"{verb} missing"
+        yield Unknown(gap.first, f"a transaction may have begun at {where}, which {cause}")
+        return
+
+
 def _stable(log: PartitionLog, unstable: int) -> int:
-    return last_stable_offset(log.end_offset, unstable if unstable == NONE else max(unstable, log.start_offset))
+    """The last stable offset: a transaction that began before the start of the log, as a broker has it, holds that."""
+    if unstable != NONE and log.begin_shown_by:
+        unstable = max(unstable, log.start_offset)
+    return last_stable_offset(log.end_offset, unstable)
 
 
 def _of_cleared(log: PartitionLog, cleared: Cleared, *, is_certain: bool) -> Visibility:
-    begun = [OpenTransaction(run.producer_id, run.epoch, run.first_offset) for run in cleared.open_runs()]
+    begun = _with_those_before(
+        log, [OpenTransaction(run.producer_id, run.epoch, run.first_offset) for run in cleared.open_runs()]
+    )
     return Visibility(
         log=log,
         high_watermark=log.end_offset,
