@@ -121,6 +121,16 @@ def _plain_json(_: int, line: str) -> str:
     return json.dumps({"log": line, "kubernetes": {"pod_name": "kafka-0"}, "time": "2026-11-21T13:00:00Z"})
 
 
+MATCHES = re.compile("offset|producerId|Transaction|INFO|DEBUG|action")
+
+COLOURINGS = (
+    each("grep --color", lambda _, line: MATCHES.sub("\x1b[01;31m\x1b[K\\g<0>\x1b[m\x1b[K", line)),
+    each(
+        "grep --color of one word",
+        lambda _, line: line.replace("producerId", "\x1b[01;31m\x1b[KproducerId\x1b[m\x1b[K"),
+    ),
+)
+PAGER = each("pager", lambda number, line: f"--More--\r        \r{line}" if number % 24 == 0 and line else line)
 PREFIXES = (
     each("compose", lambda _, line: f"kafka-1  | {line}"),
     each("compose with colours", lambda _, line: f"\x1b[36mkafka-1     |\x1b[0m {line}"),
@@ -177,6 +187,8 @@ def wrapped(data: bytes, wrappings: Sequence[Wrapping], end: str, encoding: str)
 def chosen(choose: random.Random, *, is_log: bool) -> tuple[list[Wrapping], str, str]:
     """A composition as people have it: a layout, what carried the log, and how it was pasted."""
     wrappings = [choose.choice(LAYOUTS)] if is_log and choose.random() < 0.5 else []
+    wrappings += choose.sample(COLOURINGS, choose.choice((0, 0, 0, 1)))
     wrappings += choose.sample(PREFIXES, choose.choice((0, 1, 1, 2)))
+    wrappings += [PAGER] if choose.random() < 0.1 else []
     wrappings += choose.sample(PASTES, choose.choice((0, 1, 1, 2)))
     return wrappings, choose.choice(ENDS), choose.choice(ENCODINGS)

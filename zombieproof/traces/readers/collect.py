@@ -468,7 +468,7 @@ class _Collector:
         for named in dump.named:
             source = f"the partition of a dump from its name: {named.told}"
             evidence.dialects.setdefault(source, []).append(file)
-        for dialect in dialects_of_dump(data):
+        for dialect in (*dialects_of_dump(data), *sorted(dump.forms)):
             self.evidence.dialects.setdefault(dialect, []).append(file)
         self.evidence.damage += dump.damage
         self.evidence.ignored += (Ignored(file, note) for note in dump.notes)

@@ -16,11 +16,13 @@ from zombieproof.formats.segments import begins_with_batch
 from zombieproof.traces.readers.layouts import layout_of
 from zombieproof.traces.readers.lines import ELSEWHERE, HEAD, NEARLY_ALL, WINDOW, decoded
 from zombieproof.traces.readers.marks import PERHAPS, SURE, is_dump_line, weight
+from zombieproof.traces.readers.printed import is_changed
 from zombieproof.traces.readers.wrappings import (
     COLOURS,
     ENTITIES,
     FENCES,
     LEARNERS,
+    OVERWRITING,
     PROMPTS,
     WITH_ANY_PREFIX,
     Form,
@@ -77,19 +79,19 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
 
 
 def _sample(head: bytes, is_cut: bool) -> list[str]:
-    """Lines from the beginning that are not blank, without one that is cut."""
+    """Lines from the beginning that are not blank, without one that is cut, and some below that a terminal changed."""
     lines = head.decode(errors="surrogateescape").split("\n")
     if is_cut and len(lines) > 1:
         lines.pop()
     filled = [line for line in lines if line.strip()]
-    return filled[:SAMPLE]
+    return filled[:SAMPLE] + [line for line in filled[SAMPLE:] if is_changed(line.removesuffix("\r"))][:GLANCE]
 
 
 def _is_plain(sample: Sequence[str]) -> bool:
     """Whether the first lines are what a tool printed: then nothing is taken off."""
     if not sample or (is_dump_line(sample[0]) and weight(sample[0]) == SURE):
         return not any(map(_is_escaped, sample))
-    glance = sample[:GLANCE]
+    glance = [*sample[:GLANCE], *filter(is_changed, sample[GLANCE:])]
     return all(weight(line) == SURE and layout_of(line) is None for line in glance)
 
 
@@ -110,8 +112,10 @@ def _chosen(sample: Sequence[str]) -> list[Form]:
             forms.append(form)
             shown = _applied(sample, forms)
     of_dump = any(map(is_dump_line, shown))
-    if not of_dump and any("\x1b" in line for line in shown) and COLOURS not in forms:
-        forms.append(COLOURS)
+    for form in () if of_dump else (COLOURS, OVERWRITING):
+        if form not in forms and any(form.take(line) is not None for line in shown):
+            forms.append(form)
+            shown = _applied(shown, [form])
     if any(map(_is_escaped, shown)) and ENTITIES not in forms:
         forms.append(ENTITIES)
     return forms

@@ -4,6 +4,7 @@ import re
 
 from zombieproof.traces.readers.dump_text import looks_like_dump
 from zombieproof.traces.readers.layouts import is_log_line
+from zombieproof.traces.readers.printed import is_changed
 from zombieproof.traces.readers.timestamps import HEAD
 
 OTHER_OF_DUMP = re.compile(
@@ -33,14 +34,13 @@ COMMAND = re.compile(
 """The command line of a tool whose rows do not tell everything: it names their partition or their group."""
 
 _BREAKS = ("<br>", "<br/>", "<br />")
-ESCAPE = "\x1b"
 
 SURE, PERHAPS, NONE_AT_ALL = 2, 1, 0
 
 
 def weight(line: str) -> int:
     """How sure it is that a line is evidence as its tool wrote it: 2 sure, 1 perhaps, 0 not at all."""
-    if line.endswith("\r") or (not line.startswith("| offset: ") and (ESCAPE in line or line.endswith(_BREAKS))):
+    if line.endswith("\r") or (not line.startswith("| offset: ") and (is_changed(line) or line.endswith(_BREAKS))):
         return NONE_AT_ALL
     if looks_like_dump(line) or OTHER_OF_DUMP.match(line) or RDKAFKA.match(line) or TABLES.match(line):
         return SURE

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from zombieproof.traces.readers.lines import ELSEWHERE
 from zombieproof.traces.readers.marks import CARRIED, COMMAND, SURE, weight
+from zombieproof.traces.readers.printed import COLOURED, ESCAPE, OVERWRITTEN, as_shown, uncoloured
 
 
 class Piece(NamedTuple):
@@ -138,12 +139,15 @@ def _quoted(line: str) -> Piece | None:
     return Piece(line[2:] if line.startswith("> ") else line[1:]) if line.startswith(">") else None
 
 
-_COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-2A-B]")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 
 
 def _uncoloured(line: str) -> Piece | None:
-    return Piece(_COLOURS.sub("", line)) if "\x1b" in line else None
+    return Piece(uncoloured(line)) if ESCAPE in line else None
+
+
+def _shown(line: str) -> Piece | None:
+    return Piece(shown) if (shown := as_shown(line)) != line else None
 
 
 def _unescaped(line: str) -> Piece | None:
@@ -160,7 +164,8 @@ def _with_plain_blanks(line: str) -> Piece | None:
 
 _BLANKS = {0xA0: " ", 0x200B: None, 0xFEFF: None}
 
-COLOURS = Form("ANSI colours", _uncoloured, is_certain=True)
+COLOURS = Form(COLOURED, _uncoloured, is_certain=True)
+OVERWRITING = Form(OVERWRITTEN, _shown)
 ENTITIES = Form("HTML entities", _unescaped)
 
 FIXED = (
@@ -188,6 +193,7 @@ FIXED = (
     _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])(?=[^\s:]*[./])[^\s:{\[|>]+):(?P<text>\S.*)"),
     Form("quoted lines (>)", _quoted),
     COLOURS,
+    OVERWRITING,
     ENTITIES,
     Form("blanks of a web page", _with_plain_blanks),
     _by_pattern("list items", r"(?:[-*+•]|\d{1,6}[.)]) +(?P<text>.*)"),
