@@ -62,6 +62,11 @@ def plain_name(file: str) -> str:
     return name
 
 
+def of_source(file: str, source: str) -> str:
+    """The name of a pod's or container's lines in a file of several; that of the file if `source` is empty."""
+    return f"{file} [{source.replace('/', ' ')}]" if source else file
+
+
 def is_table(file: str) -> bool:
     """Whether a file has the name of a packed segment."""
     return file.endswith(TABLE)

@@ -28,6 +28,7 @@ from zombieproof.traces.readers.wrappings import (
     Form,
     Learner,
     fitting,
+    source_of_object,
 )
 
 SAMPLE = 80
@@ -230,7 +231,7 @@ class _Sorter:
                 text = piece.text
                 stream, is_partial = stream + piece.stream, is_partial or piece.is_partial
                 source = f"{source} {piece.source}".strip() if piece.source else source
-        self._source = source or self._source
+        self._source = source or source_of_object(text) or self._source
         if text == ELSEWHERE:
             return
         source = self._source

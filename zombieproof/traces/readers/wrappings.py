@@ -131,6 +131,11 @@ def _source_of(document: Mapping[str, object]) -> str:
     return next((str(document[name]) for name in names if name in document), "")
 
 
+def source_of_object(line: str) -> str:
+    """The pod whose line an object is that stays as it is, since its logger wrote it so."""
+    return _source_of(_object(line)) if line.startswith("{") and '"kubernetes"' in line else ""
+
+
 def _one_line(text: str) -> str:
     return text.removesuffix("\n").replace("\n", " ")
 
