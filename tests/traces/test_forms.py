@@ -252,7 +252,7 @@ CARRIERS = {
 }
 
 
-OF_UNKNOWN_PREFIXES = ("awslogs", "fluentd", "CSV with columns", "swarm")
+OF_UNKNOWN_PREFIXES = ("awslogs", "fluentd", "swarm")
 
 
 @pytest.mark.parametrize("line", CARRIERS.values(), ids=CARRIERS)

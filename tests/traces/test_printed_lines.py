@@ -118,7 +118,7 @@ def test_a_batch_without_its_producer_id_is_damage() -> None:
             assert content.damage[0].position == at + 1
 
 
-BARS = ("│", "•", "¦", "❘", "┃", "·", "\\|", "&#124;"[-1], "*", "||", "> |")
+BARS = ("│", "•", "¦", "❘", "┃", "·", "\\|", "&#124;"[-1], "*", "||", "↳")
 
 
 @pytest.mark.parametrize("bar", BARS)
@@ -133,7 +133,12 @@ def test_a_record_keeps_its_line_behind_any_other_bar(bar: str, release: str, tm
 
 def test_lines_that_only_resemble_records_are_no_records() -> None:
     text = text_of("4.3 batches")
-    for line in ("the offset: 3 CreateTime: 4", "• offset: 3 position: 9", "• offset: x CreateTime: 4"):
+    for line in (
+        "the offset: 3 CreateTime: 4",
+        "• offset: 3 position: 9",
+        "• offset: x CreateTime: 4",
+        "> | offset: 3 CreateTime: 4",
+    ):
         content = read_dump(memoryview(f"{text}{line}\n".encode()), "orders-0.txt")
         assert not content.damage
         assert OTHER_BARS not in content.forms

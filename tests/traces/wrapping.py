@@ -1,6 +1,8 @@
 """Puts around lines of evidence what people's tools put there, in any composition."""
 
+import csv
 import html
+import io
 import json
 import random
 import re
@@ -149,6 +151,38 @@ PREFIXES = (
     each("collector json", _plain_json),
     each("some prefix", lambda number, line: f"worker ({number}) says >> {line}"),
 )
+
+
+def _csv(dialect: type[csv.Dialect] | str, *, every: bool, heading: Sequence[str]) -> Callable[[Lines], Lines]:
+    def wrap(lines: Lines) -> Lines:
+        out = io.StringIO()
+        writer = csv.writer(out, dialect, quoting=csv.QUOTE_ALL if every else csv.QUOTE_MINIMAL, lineterminator="\n")
+        writer.writerow(heading)
+        writer.writerows([_nanos(number), "kafka-0", line] for number, line in enumerate(lines, 1))
+        return out.getvalue().removesuffix("\n").split("\n")
+
+    return wrap
+
+
+class _Semicolons(csv.excel):
+    delimiter = ";"
+
+
+def _pretty(lines: Lines) -> Lines:
+    """One entry of an export in each line, with the brackets of the array around them."""
+    entries = [json.dumps({"timestamp": _nanos(at), "message": line, "id": at}) for at, line in enumerate(lines, 1)]
+    return ["[", *(f"{entry}," for entry in entries[:-1]), *entries[-1:], "]"]
+
+
+EXPORTS = (
+    Wrapping("Loki CSV", _csv("excel", every=False, heading=("Time", "pod", "Line")), above=1),
+    Wrapping("Datadog CSV", _csv("excel", every=True, heading=("Date", "Host", "Message")), above=1),
+    Wrapping("semicolons", _csv(_Semicolons, every=True, heading=("Zeit", "Host", "Nachricht")), above=1),
+    each("Splunk JSON", lambda _, line: json.dumps({"preview": False, "result": {"_raw": line, "_time": "x"}})),
+    each("logcli", lambda _, line: json.dumps({"labels": {"pod": "kafka-0"}, "line": line, "timestamp": "1"})),
+    Wrapping("array of JSON", _pretty, above=1),
+)
+"""How consoles of log stores export lines."""
 PASTES = (
     each("quoted", lambda _, line: f"> {line}"),
     each("quoted without blanks", lambda _, line: f"> {line}" if line else ">"),
@@ -189,6 +223,7 @@ def chosen(choose: random.Random, *, is_log: bool) -> tuple[list[Wrapping], str,
     wrappings = [choose.choice(LAYOUTS)] if is_log and choose.random() < 0.5 else []
     wrappings += choose.sample(COLOURINGS, choose.choice((0, 0, 0, 1)))
     wrappings += choose.sample(PREFIXES, choose.choice((0, 1, 1, 2)))
+    wrappings += [choose.choice(EXPORTS)] if choose.random() < 0.2 else []
     wrappings += [PAGER] if choose.random() < 0.1 else []
     wrappings += choose.sample(PASTES, choose.choice((0, 1, 1, 2)))
     return wrappings, choose.choice(ENDS), choose.choice(ENCODINGS)

@@ -8,14 +8,15 @@ lines stay what they are; lines of somebody else are `lines.ELSEWHERE`. A file t
 import heapq
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 from zombieproof.formats.producer_snapshot import has_snapshot_form
 from zombieproof.formats.segments import begins_with_batch
+from zombieproof.traces.readers.exports import MOST_SOURCES, texts_by_source
 from zombieproof.traces.readers.layouts import layout_of
 from zombieproof.traces.readers.lines import ELSEWHERE, HEAD, NEARLY_ALL, WINDOW, decoded
-from zombieproof.traces.readers.marks import PERHAPS, SURE, is_dump_line, weight
+from zombieproof.traces.readers.marks import PERHAPS, SURE, has_other_quotes, is_dump_line, weight
 from zombieproof.traces.readers.printed import is_changed
 from zombieproof.traces.readers.wrappings import (
     COLOURS,
@@ -24,6 +25,7 @@ from zombieproof.traces.readers.wrappings import (
     LEARNERS,
     OVERWRITING,
     PROMPTS,
+    QUOTES,
     WITH_ANY_PREFIX,
     Form,
     Learner,
@@ -38,8 +40,9 @@ GLANCE = 30
 """Lines that tell whether a file is plain."""
 
 MOST_FORMS = 8
+HALF = (SAMPLE + 1) // 2
+"""How much more a composition with rows of a table that has a heading is worth: half of a line."""
 MOST_TRIALS = 200
-MOST_SOURCES = 256
 
 DECODED = re.compile(r" key: (?:\{&quot;type&quot;:|\w+::.* payload: &lt;DELETE&gt;)")
 """What a decoder of kafka-dump-log printed, copied from the source of a page."""
@@ -72,6 +75,9 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
         return [Plain(text, tuple(names))]
     forms = _chosen(sample)
     shown = _applied(sample, forms)
+    unfolding = next((at for at, form in enumerate(forms) if form.unfold is not None), None)
+    if unfolding is not None:
+        return _unfolded(text, names, forms[:unfolding], forms[unfolding])
     names += [form.name for form in forms]
     has_layout = any(layout_of(line) is not None for line in shown)
     if not forms and not has_layout:
@@ -80,18 +86,19 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
 
 
 def _sample(head: bytes, is_cut: bool) -> list[str]:
-    """Lines from the beginning that are not blank, without one that is cut, and some below that a terminal changed."""
+    """Lines from the beginning that are not blank, without one that is cut, and some below that are changed."""
     lines = head.decode(errors="surrogateescape").split("\n")
     if is_cut and len(lines) > 1:
         lines.pop()
     filled = [line for line in lines if line.strip()]
-    return filled[:SAMPLE] + [line for line in filled[SAMPLE:] if is_changed(line.removesuffix("\r"))][:GLANCE]
+    odd = (line for line in filled[SAMPLE:] if is_changed(line.removesuffix("\r")) or has_other_quotes(line))
+    return [*filled[:SAMPLE], *islice(odd, GLANCE)]
 
 
 def _is_plain(sample: Sequence[str]) -> bool:
     """Whether the first lines are what a tool printed: then nothing is taken off."""
     if not sample or (is_dump_line(sample[0]) and weight(sample[0]) == SURE):
-        return not any(map(_is_escaped, sample))
+        return not any(_is_escaped(line) or has_other_quotes(line) for line in sample)
     glance = [*sample[:GLANCE], *filter(is_changed, sample[GLANCE:])]
     return all(weight(line) == SURE and layout_of(line) is None for line in glance)
 
@@ -117,8 +124,9 @@ def _chosen(sample: Sequence[str]) -> list[Form]:
         if form not in forms and any(form.take(line) is not None for line in shown):
             forms.append(form)
             shown = _applied(shown, [form])
-    if any(map(_is_escaped, shown)) and ENTITIES not in forms:
-        forms.append(ENTITIES)
+    for form, is_needed in ((ENTITIES, _is_escaped), (QUOTES, has_other_quotes)):
+        if form not in forms and any(map(is_needed, shown)):
+            forms.append(form)
     return forms
 
 
@@ -173,7 +181,7 @@ def _composed(sample: Sequence[str], learners: Sequence[Learner]) -> list[Form]:
             if after in seen:
                 continue
             seen.add(after)
-            value = _value(after)
+            value = _value(after) + any(each.is_table for each in (*forms, form)) * HALF
             if value > best_value:
                 best_value, best = value, [*forms, form]
             heapq.heappush(waiting, (len(forms) + 1, -value, next(order), after, [*forms, form]))
@@ -269,6 +277,20 @@ def _taken_off(data: memoryview, forms: Sequence[Form], names: list[str], *, has
         kept = source if len(sorter.lines) > 1 else ""
         parts.append(Plain(memoryview(text), (*dict.fromkeys(names), *layouts), kept))
     return parts or [Plain(memoryview(b""), tuple(names))]
+
+
+def _unfolded(data: memoryview, names: Sequence[str], outer: Sequence[Form], export: Form) -> list[Plain]:
+    """What is in an export, which is a text with forms of its own."""
+    assert export.unfold is not None
+    parts = []
+    for part in _taken_off(data, outer, [form.name for form in outer], has_layout=False):
+        lines = list(_text_lines(part.data))
+        is_cut = bool(lines) and part.data[-1] != 0x0A and lines[-1].count('"') % 2 == 1
+        for source, text in texts_by_source(export.unfold(lines), is_cut=is_cut):
+            for below in plain_parts(memoryview(text.encode(errors="surrogateescape"))):
+                forms = tuple(dict.fromkeys((*names, *part.forms, export.name, *below.forms)))
+                parts.append(Plain(below.data, forms, f"{part.source} {source} {below.source}".strip()))
+    return parts if len({part.source for part in parts}) > 1 else [part._replace(source="") for part in parts]
 
 
 def _joined(lines: Sequence[tuple[int, str]], total: int, layouts: dict[str, None] | None, *, ends_open: bool) -> bytes:

@@ -18,7 +18,9 @@ OTHER_BARS = "other signs in place of the bar before a record"
 
 _TYPES = r"(?:CreateTime|LogAppendTime|NoTimestampType)"
 _BAR = re.compile(
-    rf"[^\w\x1b]{{0,8}}(?P<record>offset: \d{{1,19}} (?:isValid: \w+ crc: \w+ .*?)?{_TYPES}: -?\d)", re.ASCII
+    r"\s{0,4}(?:\\?\|{1,2}|[^\w\s|\x1b]{1,3})?\s{0,4}"
+    rf"(?P<record>offset: \d{{1,19}} (?:isValid: \w+ crc: \w+ .*?)?{_TYPES}: -?\d)",
+    re.ASCII,
 )
 """A record whose bar became a ligature, a bullet or an entity, or is not there."""
 _HEADERS = "headerKeys: ["
