@@ -25,7 +25,8 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     certain = [txn.is_certain for held in found.partitions for txn in held.transactions]
     certain += [txn.is_certain for txn in found.transactions]
     is_open = any(certain) or found.stated or found.stated_transactions
-    what = "open" if is_open else "nothing is known to be open" if certain or found.undecided else "nothing is open"
+    is_certain = not (certain or found.undecided or found.damage)
+    what = "open" if is_open else "nothing is open" if is_certain else "nothing is known to be open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):
         sources = "; ".join(found.sources) or "the evidence"

@@ -64,6 +64,7 @@ from zombieproof.traces.readers.files import (
 from zombieproof.traces.readers.folders import files_in, members_in
 from zombieproof.traces.readers.forms import Plain, plain_parts
 from zombieproof.traces.readers.lines import Reached
+from zombieproof.traces.readers.newest_first import TURNED_ROUND
 from zombieproof.traces.readers.recognise import NO_EVIDENCE_IN_IT, Kind, begins_with_text, by_content, by_name
 from zombieproof.traces.readers.regions import (
     OF_UNKNOWN_FORM,
@@ -591,6 +592,8 @@ class _Collector:
         ordered = in_order(printed)
         self.evidence.transaction_states += ordered.records
         self.evidence.damage += ordered.damage
+        for file in ordered.turned_files:
+            self.evidence.dialects.setdefault(TURNED_ROUND, []).append(file)
         if ordered.sorted_files:
             self.evidence.dialects.setdefault(SORTED, []).extend(ordered.sorted_files)
 

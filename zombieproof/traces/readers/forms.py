@@ -17,6 +17,7 @@ from zombieproof.traces.readers.exports import MOST_SOURCES, texts_by_source
 from zombieproof.traces.readers.layouts import layout_of
 from zombieproof.traces.readers.lines import ELSEWHERE, HEAD, NEARLY_ALL, WINDOW, decoded
 from zombieproof.traces.readers.marks import PERHAPS, SURE, has_other_quotes, is_dump_line, weight
+from zombieproof.traces.readers.newest_first import TURNED_ROUND, turned_round
 from zombieproof.traces.readers.printed import is_changed
 from zombieproof.traces.readers.wrappings import (
     COLOURS,
@@ -59,8 +60,17 @@ class Plain(NamedTuple):
 def plain_parts(data: memoryview) -> Sequence[Plain]:
     """What a file holds, without the forms around its lines: one part, or one for each pod or container.
 
-    A file of bytes, or a text that is plain already, comes back as it is.
+    A file of bytes, or a text that is plain already, comes back as it is. The oldest line is the first one.
     """
+    return [_oldest_first(part) for part in _without_forms(data)]
+
+
+def _oldest_first(part: Plain) -> Plain:
+    turned = turned_round(part.data)
+    return part if turned is None else part._replace(data=turned, forms=(*part.forms, TURNED_ROUND))
+
+
+def _without_forms(data: memoryview) -> Sequence[Plain]:
     if begins_with_batch(data) or has_snapshot_form(data):
         return [Plain(data)]
     text, names = decoded(data)
