@@ -201,7 +201,7 @@ PASTES = (
     Wrapping("prompt", lambda lines: ["root@kafka-0:/# cat it", *lines], above=1),
 )
 ENDS = ("\n", "\r\n")
-ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be")
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be")
 
 
 def wrapped(data: bytes, wrappings: Sequence[Wrapping], end: str, encoding: str) -> bytes:
@@ -213,7 +213,7 @@ def wrapped(data: bytes, wrappings: Sequence[Wrapping], end: str, encoding: str)
     for each_one in wrappings:
         lines = each_one.wrap(lines)
     whole = end.join(lines) + (end if is_whole else "")
-    if "16" in encoding:
+    if encoding[4:6] in ("16", "32"):
         return whole.encode(errors="surrogateescape").decode(errors="replace").encode(encoding)
     return (b"\xef\xbb\xbf" if encoding == "utf-8-sig" else b"") + whole.encode(errors="surrogateescape")
 

@@ -10,6 +10,7 @@ from zombieproof.report.stated_text import show_stated_open, show_stated_transac
 from zombieproof.report.timeline_text import Times
 from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
 from zombieproof.traces.explaining.timeline.entries import span
+from zombieproof.traces.readers.console_order import ORDER_OF
 from zombieproof.traces.readers.timestamps import local, utc
 from zombieproof.traces.verdict.report import Gap, TransactionOutcome
 
@@ -25,7 +26,7 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     certain = [txn.is_certain for held in found.partitions for txn in held.transactions]
     certain += [txn.is_certain for txn in found.transactions]
     is_open = any(certain) or found.stated or found.stated_transactions
-    is_certain = not (certain or found.undecided or found.damage)
+    is_certain = not (certain or found.undecided or any(place.message.startswith(ORDER_OF) for place in found.damage))
     what = "open" if is_open else "nothing is open" if is_certain else "nothing is known to be open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):

@@ -19,6 +19,7 @@ from zombieproof.traces.readers.lines import ELSEWHERE, HEAD, NEARLY_ALL, WINDOW
 from zombieproof.traces.readers.marks import PERHAPS, SURE, has_other_quotes, is_dump_line, weight
 from zombieproof.traces.readers.newest_first import TURNED_ROUND, turned_round
 from zombieproof.traces.readers.printed import is_changed
+from zombieproof.traces.readers.wrapped_lines import joined_again
 from zombieproof.traces.readers.wrappings import (
     COLOURS,
     ENTITIES,
@@ -62,7 +63,19 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
 
     A file of bytes, or a text that is plain already, comes back as it is. The oldest line is the first one.
     """
-    return [_oldest_first(part) for part in _without_forms(data)]
+    return [_oldest_first(whole) for part in _without_forms(data) for whole in _with_whole_lines(part)]
+
+
+def _with_whole_lines(part: Plain) -> Sequence[Plain]:
+    joined = joined_again(part.data)
+    if joined is None:
+        return [part]
+    forms = (*part.forms, joined[1])
+    below = _without_forms(joined[0]) if joined[0] is not part.data else [Plain(part.data)]
+    return [
+        Plain(each.data, tuple(dict.fromkeys((*forms, *each.forms))), f"{part.source} {each.source}".strip())
+        for each in below
+    ]
 
 
 def _oldest_first(part: Plain) -> Plain:
@@ -160,7 +173,9 @@ def _certain(sample: Sequence[str]) -> list[Form]:
     forms: list[Form] = []
     shown = list(sample)
     while shown and len(forms) < MOST_FORMS:
-        found = next((form for form in fitting(shown) if form.is_certain and _have(form, shown)), None)
+        is_sure = SURE in map(weight, shown)
+        known = (form for form in fitting(shown) if form.is_certain and not (form.unfold and is_sure))
+        found = next((form for form in known if _have(form, shown)), None)
         if found is None:
             break
         forms.append(found)
