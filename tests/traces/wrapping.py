@@ -224,6 +224,6 @@ def chosen(choose: random.Random, *, is_log: bool) -> tuple[list[Wrapping], str,
     wrappings += choose.sample(COLOURINGS, choose.choice((0, 0, 0, 1)))
     wrappings += choose.sample(PREFIXES, choose.choice((0, 1, 1, 2)))
     wrappings += [choose.choice(EXPORTS)] if choose.random() < 0.2 else []
-    wrappings += [PAGER] if choose.random() < 0.1 else []
-    wrappings += choose.sample(PASTES, choose.choice((0, 1, 1, 2)))
+    is_paged = choose.random() < 0.1
+    wrappings += [PAGER] if is_paged else choose.sample(PASTES, choose.choice((0, 1, 1, 2)))
     return wrappings, choose.choice(ENDS), choose.choice(ENCODINGS)

@@ -20,6 +20,8 @@ NAMES = re.compile(
     "|logmessage|textpayload|renderedmessage|description|comment|stdout|output|payload|data|nachricht|mensaje"
 )
 """What columns and keys of log lines are called, in small letters without other signs."""
+NAME = re.compile(r"[@\w][\w .()\[\]/-]{0,60}")
+ENTITY = re.compile(r"&(?:quot|gt|lt|amp|#x27|#39);")
 PODS = ("podname", "pod", "kubernetespodname", "logstreamname", "logstream", "hostname", "host", "instance")
 CONTAINERS = ("containername", "container", "kubernetescontainername")
 
@@ -40,7 +42,7 @@ class Entry(NamedTuple):
 
 def simple(name: str) -> str:
     """A name of a column or key without what differs from product to product: ``@message``, ``Log Message``."""
-    return re.sub(r"\[.*\]|[^a-z]", "", name.lower())
+    return re.sub(r"\[.*\]|[^a-z]", "", name.lower()) if NAME.fullmatch(name.strip()) else ""
 
 
 def source_in(found: Mapping[str, str]) -> str:
@@ -118,7 +120,7 @@ def table_of(sample: Sequence[str]) -> Table | None:
     """The table that the first lines are of: the column is that which has evidence, or the name of one for lines."""
     head = [line for line in sample if line.count('"') % 2 == 0][:FIRST_ROWS]
     for delimiter in DELIMITERS:
-        if delimiter == ";" and any("&quot;" in line for line in head):
+        if delimiter == ";" and any(map(ENTITY.search, head)):
             continue
         rows = [_cells(line, delimiter) for line in head if delimiter in line]
         widths = Counter(map(len, rows))

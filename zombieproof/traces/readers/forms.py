@@ -114,8 +114,12 @@ def _sample(head: bytes, is_cut: bool) -> list[str]:
     if is_cut and len(lines) > 1:
         lines.pop()
     filled = [line for line in lines if line.strip()]
-    odd = (line for line in filled[SAMPLE:] if is_changed(line.removesuffix("\r")) or has_other_quotes(line))
+    odd = (line for line in filled[SAMPLE:] if _is_odd(line))
     return [*filled[:SAMPLE], *islice(odd, GLANCE)]
+
+
+def _is_odd(line: str) -> bool:
+    return is_changed(line.removesuffix("\r")) or has_other_quotes(line) or ENTITIES.take(line) is not None
 
 
 def _is_plain(sample: Sequence[str]) -> bool:
@@ -123,7 +127,9 @@ def _is_plain(sample: Sequence[str]) -> bool:
     if not sample or (is_dump_line(sample[0]) and weight(sample[0]) == SURE):
         return not any(_is_escaped(line) or has_other_quotes(line) for line in sample)
     glance = [*sample[:GLANCE], *filter(is_changed, sample[GLANCE:])]
-    return all(weight(line) == SURE and layout_of(line) is None for line in glance)
+    return not any(map(_is_escaped, sample[GLANCE:])) and all(
+        weight(line) == SURE and layout_of(line) is None for line in glance
+    )
 
 
 # ---------------------------------------------------------------- choosing forms
@@ -165,7 +171,7 @@ def _is_escaped(line: str) -> bool:
         return False
     if is_dump_line(line):
         return DECODED.search(line) is not None
-    return any(each in line for each in ("{&quot;", "-&gt;", "(&#x27;", "(&#39;"))
+    return any(each in line for each in ("&quot;", "-&gt;", "&#x27;", "&#39;"))
 
 
 def _certain(sample: Sequence[str]) -> list[Form]:

@@ -41,7 +41,8 @@ _IN_A_STRING = re.compile(
 CARRIED = re.compile(r"\[?\d{4}-\d\d-\d\d[ T]|%\d\||baseOffset: |\| offset: |Dumping ", re.ASCII)
 _CARRIES = re.compile(
     rf'\{{(?:.*?[{{,]\s*)?"(?:message|msg|line)"\s*:\s*"'
-    rf'(?:{CARRIED.pattern}|\{{\\"|(?:[^"\\]|\\.)*\{{\\"(?:key|t|id)\\"\s*:)',
+    rf'(?:{CARRIED.pattern}|<\d{{1,3}}>|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|\[pod/|\{{\\"'
+    rf'|(?:[^"\\]|\\.)*\{{\\"(?:key|t|id|log|MESSAGE|__\w+)\\"\s*:)',
     re.ASCII,
 )
 """A message that is a whole line itself: an object of a collector."""
