@@ -228,6 +228,7 @@ def test_words_of_evidence_in_an_unknown_form_are_counted(tmp_path: Path) -> Non
     evidence = collect([tmp_path / "odd.txt"])
     [ignored] = evidence.ignored
     assert "2 lines, from line 2 on" in ignored.reason
+    assert [place.message for place in evidence.damage] == [ignored.reason]
 
 
 @pytest.mark.parametrize("export", FORMS.values(), ids=FORMS)

@@ -65,7 +65,14 @@ from zombieproof.traces.readers.folders import files_in, members_in
 from zombieproof.traces.readers.forms import Plain, plain_parts
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.newest_first import TURNED_ROUND
-from zombieproof.traces.readers.recognise import NO_EVIDENCE_IN_IT, Kind, begins_with_text, by_content, by_name
+from zombieproof.traces.readers.recognise import (
+    NO_EVIDENCE_IN_IT,
+    UNKNOWN_FORM,
+    Kind,
+    begins_with_text,
+    by_content,
+    by_name,
+)
 from zombieproof.traces.readers.regions import (
     OF_UNKNOWN_FORM,
     batches_in_a_form,
@@ -141,7 +148,9 @@ def collect(
     for path in given:
         hopeless = path.is_dir() or path not in files or not collector.read_from
         if hopeless and not collector.has_met(path) and not any(place.file == str(path) for place in damage):
-            damage.append(Damage(str(path), 0, NO_EVIDENCE_IN_IT))
+            unknown = (each for each in ignored if Path(each.file).is_relative_to(path))
+            reasons = (each.reason for each in unknown if each.reason.startswith(UNKNOWN_FORM))
+            damage.append(Damage(str(path), 0, next(reasons, NO_EVIDENCE_IN_IT)))
     return collector.finish()
 
 

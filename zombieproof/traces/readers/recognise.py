@@ -23,6 +23,7 @@ WHY_ABANDONED = {
     "stray": "in a folder of a replica that the cluster no longer assigns to the broker",
 }
 
+UNKNOWN_FORM = "words of evidence in a form that is not known"
 NO_EVIDENCE_IN_IT = "nothing in it is evidence of transactions"
 BROKER_LOG_MARK = re.compile(
     rb" transition from |TransactionManager"
@@ -144,4 +145,4 @@ def _why_not(data: memoryview) -> str:
     if not numbers:
         return NO_EVIDENCE_IN_IT
     lines = f"{len(numbers):,} line{'s' * (len(numbers) > 1)}"
-    return f"words of evidence in a form that is not known ({lines}, from line {numbers[0]} on)"
+    return f"{UNKNOWN_FORM} ({lines}, from line {numbers[0]} on)"
