@@ -66,7 +66,9 @@ def test_numbers_before_numbers_may_grow(lines: list[str], inner: Wrapping, oute
     assert found == [*many, ""]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_encodings_and_line_ends_are_taken_off(encoding: str, end: str) -> None:
     data = (end.join(DUMP) + end).encode(encoding)
@@ -253,7 +255,7 @@ CARRIERS = {
 }
 
 
-OF_UNKNOWN_PREFIXES = ("awslogs", "fluentd", "CSV with columns", "swarm")
+OF_UNKNOWN_PREFIXES = ("awslogs", "fluentd", "swarm")
 
 
 @pytest.mark.parametrize("line", CARRIERS.values(), ids=CARRIERS)

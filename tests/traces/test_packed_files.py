@@ -80,3 +80,10 @@ def test_a_stream_that_becomes_far_too_large_is_refused(
 def test_a_stream_that_is_large_for_good_reason_is_read(tmp_path: Path, suffix: str) -> None:
     text = b"".join(b"line %d\n" % number for number in range(20_000)) * 2
     assert unpacked(tmp_path / f"f{suffix}", PACK[suffix](text)) == (text, None)
+
+
+@FORMS
+@pytest.mark.parametrize("name", ["x.txt", "x", "x.log.1"])
+def test_a_packed_file_is_unpacked_whatever_its_name(tmp_path: Path, suffix: str, name: str) -> None:
+    assert unpacked(tmp_path / name, PACK[suffix](b"first\n")) == (b"first\n", None)
+    assert unpacked(tmp_path / name, b"BZh is how a text may begin\n")[0] == b"BZh is how a text may begin\n"

@@ -1,6 +1,8 @@
 """Recordings in whatever form people hand them in are judged as the plain files are."""
 
+import json
 import random
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -45,6 +47,10 @@ def told(file: Path, above: int = 0) -> Told:
         position = place.position - above if place.unit is Unit.LINE else 0
         damage.append((position, place.unit, place.message.replace(str(file), file.name)))
     rest = report.model_dump(exclude={"judged", "damage"})
+    for client in rest["clients"]:
+        for error in client["errors"]:
+            error["line"] -= above
+    rest = json.loads(re.sub(r"\bline (\d+)", lambda found: f"line {int(found[1]) - above}", json.dumps(rest)))
     return {"judged": judged, "damage": damage, **rest}
 
 

@@ -1,6 +1,8 @@
 """Puts around lines of evidence what people's tools put there, in any composition."""
 
+import csv
 import html
+import io
 import json
 import random
 import re
@@ -121,6 +123,16 @@ def _plain_json(_: int, line: str) -> str:
     return json.dumps({"log": line, "kubernetes": {"pod_name": "kafka-0"}, "time": "2026-11-21T13:00:00Z"})
 
 
+MATCHES = re.compile("offset|producerId|Transaction|INFO|DEBUG|action")
+
+COLOURINGS = (
+    each("grep --color", lambda _, line: MATCHES.sub("\x1b[01;31m\x1b[K\\g<0>\x1b[m\x1b[K", line)),
+    each(
+        "grep --color of one word",
+        lambda _, line: line.replace("producerId", "\x1b[01;31m\x1b[KproducerId\x1b[m\x1b[K"),
+    ),
+)
+PAGER = each("pager", lambda number, line: f"--More--\r        \r{line}" if number % 24 == 0 and line else line)
 PREFIXES = (
     each("compose", lambda _, line: f"kafka-1  | {line}"),
     each("compose with colours", lambda _, line: f"\x1b[36mkafka-1     |\x1b[0m {line}"),
@@ -139,6 +151,38 @@ PREFIXES = (
     each("collector json", _plain_json),
     each("some prefix", lambda number, line: f"worker ({number}) says >> {line}"),
 )
+
+
+def _csv(dialect: type[csv.Dialect] | str, *, every: bool, heading: Sequence[str]) -> Callable[[Lines], Lines]:
+    def wrap(lines: Lines) -> Lines:
+        out = io.StringIO()
+        writer = csv.writer(out, dialect, quoting=csv.QUOTE_ALL if every else csv.QUOTE_MINIMAL, lineterminator="\n")
+        writer.writerow(heading)
+        writer.writerows([_nanos(number), "kafka-0", line] for number, line in enumerate(lines, 1))
+        return out.getvalue().removesuffix("\n").split("\n")
+
+    return wrap
+
+
+class _Semicolons(csv.excel):
+    delimiter = ";"
+
+
+def _pretty(lines: Lines) -> Lines:
+    """One entry of an export in each line, with the brackets of the array around them."""
+    entries = [json.dumps({"timestamp": _nanos(at), "message": line, "id": at}) for at, line in enumerate(lines, 1)]
+    return ["[", *(f"{entry}," for entry in entries[:-1]), *entries[-1:], "]"]
+
+
+EXPORTS = (
+    Wrapping("Loki CSV", _csv("excel", every=False, heading=("Time", "pod", "Line")), above=1),
+    Wrapping("Datadog CSV", _csv("excel", every=True, heading=("Date", "Host", "Message")), above=1),
+    Wrapping("semicolons", _csv(_Semicolons, every=True, heading=("Zeit", "Host", "Nachricht")), above=1),
+    each("Splunk JSON", lambda _, line: json.dumps({"preview": False, "result": {"_raw": line, "_time": "x"}})),
+    each("logcli", lambda _, line: json.dumps({"labels": {"pod": "kafka-0"}, "line": line, "timestamp": "1"})),
+    Wrapping("array of JSON", _pretty, above=1),
+)
+"""How consoles of log stores export lines."""
 PASTES = (
     each("quoted", lambda _, line: f"> {line}"),
     each("quoted without blanks", lambda _, line: f"> {line}" if line else ">"),
@@ -157,7 +201,7 @@ PASTES = (
     Wrapping("prompt", lambda lines: ["root@kafka-0:/# cat it", *lines], above=1),
 )
 ENDS = ("\n", "\r\n")
-ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be")
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be")
 
 
 def wrapped(data: bytes, wrappings: Sequence[Wrapping], end: str, encoding: str) -> bytes:
@@ -169,7 +213,7 @@ def wrapped(data: bytes, wrappings: Sequence[Wrapping], end: str, encoding: str)
     for each_one in wrappings:
         lines = each_one.wrap(lines)
     whole = end.join(lines) + (end if is_whole else "")
-    if "16" in encoding:
+    if encoding[4:6] in ("16", "32"):
         return whole.encode(errors="surrogateescape").decode(errors="replace").encode(encoding)
     return (b"\xef\xbb\xbf" if encoding == "utf-8-sig" else b"") + whole.encode(errors="surrogateescape")
 
@@ -177,6 +221,9 @@ def wrapped(data: bytes, wrappings: Sequence[Wrapping], end: str, encoding: str)
 def chosen(choose: random.Random, *, is_log: bool) -> tuple[list[Wrapping], str, str]:
     """A composition as people have it: a layout, what carried the log, and how it was pasted."""
     wrappings = [choose.choice(LAYOUTS)] if is_log and choose.random() < 0.5 else []
+    wrappings += choose.sample(COLOURINGS, choose.choice((0, 0, 0, 1)))
     wrappings += choose.sample(PREFIXES, choose.choice((0, 1, 1, 2)))
-    wrappings += choose.sample(PASTES, choose.choice((0, 1, 1, 2)))
+    wrappings += [choose.choice(EXPORTS)] if choose.random() < 0.2 else []
+    is_paged = choose.random() < 0.1
+    wrappings += [PAGER] if is_paged else choose.sample(PASTES, choose.choice((0, 1, 1, 2)))
     return wrappings, choose.choice(ENDS), choose.choice(ENCODINGS)

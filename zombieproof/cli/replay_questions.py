@@ -31,6 +31,7 @@ from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.gathering.captures import told_by
 from zombieproof.traces.judging.histories.spans import span_of_evidence
 from zombieproof.traces.narrowing import Narrowing
+from zombieproof.traces.readers.console_order import ORDER_OF
 from zombieproof.traces.readers.timestamps import utc
 from zombieproof.traces.verdict.explanation import Values
 from zombieproof.traces.verdict.report import Gap, Report
@@ -191,6 +192,9 @@ def _subject_called(name: str, examined: Examined) -> Subject:
             f"{name!r} occurs only in output of tools, such as {told_by(row.told)}, which shows a single moment and "
             "has no timeline; --open lists what was open at that moment"
         )
+    unordered = f"{ORDER_OF} {name!r}"
+    if not found and any(place.message.startswith(unordered) for place in examined.report.damage):
+        raise WrongUsage(f"{unordered} is not known, so it has no timeline; give one capture, with its lines in order")
     if not found:
         takes = "--timeline takes a transactional id, a group, a partition such as orders-0, a producer such as"
         near = _near(name, subject_names(examined))

@@ -318,7 +318,8 @@ def _forms() -> str:
 These are removed, in any combination, and named under *read as*. `LINE` is a line of evidence.
 
 {table(("form", "example"), rows)}
-Text in UTF-8, also with a byte order mark, and UTF-16 is read. For example, a quoted paste of `docker compose logs`:
+UTF-8 (also with a byte order mark), UTF-16 and UTF-32 are read. Lines that a terminal broke are joined, and a text with
+its newest line first is turned round; *read as* says so. For example, a quoted paste of `docker compose logs`:
 
 ```text
 {wrapped}

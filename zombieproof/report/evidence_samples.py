@@ -92,6 +92,13 @@ FORMS = {
     "indentation": FormExample("four blanks and `LINE`", "    LINE"),
     "line numbers": FormExample("118: LINE"),
     "a prefix before each line": FormExample("broker one => LINE"),
+    "text that a terminal overwrote (a pager's prompt, or letters printed twice)": FormExample(
+        "`--More--CRLINE`, where CR is a carriage return", "--More--CR        CRLINE"
+    ),
+    "quotation marks that are not those of JSON": FormExample("`{“log”: “LINE”}`", "{“log”: “LINE”}"),
+    "messages of logfmt": FormExample('level=info msg="LINE"'),
+    "cells of CSV": FormExample(f'{_STAMP},kafka-0,"LINE"'),
+    "strings of JSON": FormExample('{"preview":false,"result":{"_raw":"LINE"}}'),
 }
 """By name: the fixed forms of `wrappings`, then those that are learned from the first lines of a file."""
 

@@ -10,6 +10,7 @@ from zombieproof.report.stated_text import show_stated_open, show_stated_transac
 from zombieproof.report.timeline_text import Times
 from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
 from zombieproof.traces.explaining.timeline.entries import span
+from zombieproof.traces.readers.console_order import ORDER_OF
 from zombieproof.traces.readers.timestamps import local, utc
 from zombieproof.traces.verdict.report import Gap, TransactionOutcome
 
@@ -26,7 +27,9 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     certain += [txn.is_certain for txn in found.transactions]
     is_open = any(certain) or found.stated or found.stated_transactions
     has_holes = any(gap.gap is Gap.UNREADABLE and not gap.accepted for gap in found.not_judged)
-    is_unknown = bool(certain or found.undecided or found.not_known or has_holes or (found.damage and not found.unread))
+    has_no_order = any(place.message.startswith(ORDER_OF) for place in found.damage)
+    is_damaged = has_no_order or (found.damage and not found.unread)
+    is_unknown = bool(certain or found.undecided or found.not_known or has_holes or is_damaged)
     what = "open" if is_open else "nothing is known to be open" if is_unknown else "nothing is open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
     if any(gap.gap is Gap.EVERYTHING for gap in found.not_judged):

@@ -53,14 +53,24 @@ from zombieproof.traces.readers.copies import compare_copies
 from zombieproof.traces.readers.dialects import dialects_of_console, dialects_of_dump
 from zombieproof.traces.readers.dump_text import read_dump
 from zombieproof.traces.readers.ends import look_for_ends
-from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
+from zombieproof.traces.readers.files import (
+    BROKER_NAME,
+    base_offset_of,
+    is_table,
+    of_source,
+    opened,
+    place_of,
+    plain_name,
+)
 from zombieproof.traces.readers.folders import files_in, members_in
 from zombieproof.traces.readers.forms import Plain, plain_parts
 from zombieproof.traces.readers.lines import Reached
+from zombieproof.traces.readers.newest_first import TURNED_ROUND
 from zombieproof.traces.readers.producer_states import compare_snapshots
 from zombieproof.traces.readers.recognise import (
     METADATA_TOPIC,
     NO_EVIDENCE_IN_IT,
+    UNKNOWN_FORM,
     Kind,
     begins_with_text,
     by_content,
@@ -141,7 +151,9 @@ def collect(
     for path in given:
         hopeless = path.is_dir() or path not in files or not collector.read_from
         if hopeless and not collector.has_met(path) and not any(place.file == str(path) for place in damage):
-            damage.append(Damage(str(path), 0, NO_EVIDENCE_IN_IT))
+            unknown = (each for each in ignored if Path(each.file).is_relative_to(path))
+            reasons = (each.reason for each in unknown if each.reason.startswith(UNKNOWN_FORM))
+            damage.append(Damage(str(path), 0, next(reasons, NO_EVIDENCE_IN_IT)))
     return collector.finish()
 
 
@@ -189,6 +201,7 @@ class _Collector:
         self._left_out: set[Path] = set()
         self._source = ""
         self._is_alone = True
+        self._not_understood: list[LinesRead] = []
         self._seen: set[Path] = set()
         self._order: dict[str, int] = {}
         self._contents: list[tuple[Source, str, SegmentContent]] = []
@@ -312,12 +325,14 @@ class _Collector:
             if content.fault is not None:
                 self.evidence.damage.append(Damage(file, len(content.data), content.fault))
             before = len(self._contents)
-            for part, found in zip(parts, kinds, strict=True):
-                if isinstance(found, Kind):
-                    self._note_forms(part, file)
-                    meter.length = len(part.data)
-                    self._source = part.source
-                    self._read_part(found, part.data, file)
+            known = [(part, found) for part, found in zip(parts, kinds, strict=True) if isinstance(found, Kind)]
+            self._not_understood.clear()
+            for part, found in known:
+                self._note_forms(part, file)
+                meter.length = len(part.data)
+                self._source = part.source
+                self._read_part(found, part.data, file)
+            self._leave_out_not_understood(file, is_all=len(self._not_understood) == len(known))
             if content.fault is not None and len(self._contents) > before:
                 self._contents[-1][2].torn_tail = True
 
@@ -325,7 +340,7 @@ class _Collector:
         shares = shared_out(data, kind) if kind in OF_LINES else [Share(kind, data)]
         self._is_alone = is_alone and len(shares) == 1
         for share in shares:
-            self._readers[share.kind](share.data, file)
+            self._readers[share.kind](share.data, of_source(file, self._source) if share.kind in OF_LINES else file)
 
     def _regions(self, part: Plain, file: str) -> list[Plain]:
         """A part, cut where a dump begins that has forms of its own; if they are not known, its batches are counted."""
@@ -477,7 +492,7 @@ class _Collector:
         for named in dump.named:
             source = f"the partition of a dump from its name: {named.told}"
             evidence.dialects.setdefault(source, []).append(file)
-        for dialect in dialects_of_dump(data):
+        for dialect in (*dialects_of_dump(data), *sorted(dump.forms)):
             self.evidence.dialects.setdefault(dialect, []).append(file)
         self.evidence.damage += dump.damage
         self.evidence.ignored += (Ignored(file, note) for note in dump.notes)
@@ -542,15 +557,19 @@ class _Collector:
         if not self._is_alone or read.used or log.hosted or transitions or torn or clients.damage or has_tables:
             self.evidence.lines += [read] * (read.used > 0 or read.unused != {})
         else:
-            self._not_understood(read)
+            self._not_understood.append(read)
 
-    def _not_understood(self, read: LinesRead) -> None:
-        """Count a log of which no line says anything among the files that are not read."""
-        self.evidence.files.remove(read.file)
-        self.read_from.discard(Path(read.file).resolve())
-        why = "; ".join(f"{each.count:,} x {each.reason}" for each in read.unused.values())
-        reason = f"text of a log, and no line of it is understood ({why})" if why else NO_EVIDENCE_IN_IT
-        self.evidence.ignored.append(Ignored(read.file, reason))
+    def _leave_out_not_understood(self, file: str, *, is_all: bool) -> None:
+        """Count a file of logs of which no line says anything among those that are not read; else its lines."""
+        if not is_all:
+            self.evidence.lines += (read for read in self._not_understood if read.unused)
+        elif self._not_understood:
+            unused = [each for read in self._not_understood for each in read.unused.values()]
+            why = "; ".join(f"{each.count:,} x {each.reason}" for each in unused)
+            reason = f"text of a log, and no line of it is understood ({why})" if why else NO_EVIDENCE_IN_IT
+            self.evidence.files.remove(file)
+            self.read_from.discard(Path(file).resolve())
+            self.evidence.ignored.append(Ignored(file, reason))
 
     def finish(self) -> Evidence:
         """Put together what was read."""
@@ -587,6 +606,8 @@ class _Collector:
         ordered = in_order(printed)
         self.evidence.transaction_states += ordered.records
         self.evidence.damage += ordered.damage
+        for file in ordered.turned_files:
+            self.evidence.dialects.setdefault(TURNED_ROUND, []).append(file)
         if ordered.sorted_files:
             self.evidence.dialects.setdefault(SORTED, []).extend(ordered.sorted_files)
 

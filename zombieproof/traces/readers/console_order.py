@@ -11,12 +11,14 @@ from itertools import accumulate, pairwise
 
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import Damage, TransactionLogValue, TransactionStateRecord
+from zombieproof.traces.readers.newest_first import FALLS
 
 S = TransactionState
 STEPS = {S.EMPTY: 0, S.ONGOING: 1, S.COMPLETE_COMMIT: 3, S.COMPLETE_ABORT: 3, S.DEAD: 4}
 PREPARED = 2
 FORGOTTEN = 5
 MOST_EPOCHS = 1 << 15
+ORDER_OF = "the order of the records of"
 SORTED = "records of several captures, ordered by txnLastUpdateTimestamp"
 
 Items = list[tuple[int, TransactionStateRecord]]
@@ -25,19 +27,20 @@ Items = list[tuple[int, TransactionStateRecord]]
 
 @dataclass(slots=True)
 class Ordered:
-    """The records in order, the files whose records had to be sorted, and the ids that have no certain order."""
+    """The records in order, the files that had to be sorted or turned round, and the ids that have no certain order."""
 
     records: list[TransactionStateRecord] = field(default_factory=list)
     sorted_files: list[str] = field(default_factory=list)
+    turned_files: list[str] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
 
 
 def in_order(records: Sequence[TransactionStateRecord]) -> Ordered:
     """Order the records of each transactional id."""
     by_id: dict[str, list[TransactionStateRecord]] = {}
-    for record in records:
-        by_id.setdefault(record.transactional_id, []).append(record)
     ordered = Ordered()
+    for record in _oldest_first(records, ordered.turned_files):
+        by_id.setdefault(record.transactional_id, []).append(record)
     for name, found in by_id.items():
         files = list(dict.fromkeys(record.file for record in found))
         items = _with_times(found)
@@ -57,9 +60,38 @@ def in_order(records: Sequence[TransactionStateRecord]) -> Ordered:
     return ordered
 
 
+def _oldest_first(records: Sequence[TransactionStateRecord], turned: list[str]) -> list[TransactionStateRecord]:
+    """The records of each file with the oldest first."""
+    by_file: dict[str, list[TransactionStateRecord]] = {}
+    for record in records:
+        by_file.setdefault(record.file, []).append(record)
+    for file, found in by_file.items():
+        if _only_falls(found):
+            orders = [record.order for record in found]
+            by_file[file] = [replace(each, order=at) for each, at in zip(reversed(found), orders, strict=True)]
+            turned.append(file)
+    return [record for found in by_file.values() for record in found] if turned else list(records)
+
+
+def _only_falls(records: Sequence[TransactionStateRecord]) -> bool:
+    """Whether the times of every id only fall: then the newest record stands first."""
+    newest: dict[str, int] = {}
+    falls = 0
+    for record in records:
+        if record.value is None:
+            continue
+        time = record.value.last_update_ms
+        before = newest.setdefault(record.transactional_id, time)
+        if time > before:
+            return False
+        falls += time < before
+        newest[record.transactional_id] = time
+    return falls >= FALLS
+
+
 def _unknown(name: str, files: list[str]) -> str:
     among = f" of {', '.join(files)}" if len(files) > 1 else ""
-    return f"the order of the records of {name!r}{among} is not known: nothing is said of its transactions"
+    return f"{ORDER_OF} {name!r}{among} is not known: nothing is said of its transactions"
 
 
 def _with_times(records: Sequence[TransactionStateRecord]) -> Items:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from zombieproof.traces.evidence import Evidence, Phase
+from zombieproof.traces.readers.printed import uncoloured
 
 HEAD = 1 << 16
 
@@ -45,6 +46,8 @@ def dialects_of_dump(data: memoryview) -> Iterator[str]:
     if len(data) > HEAD and not any(mark.search(head) for mark, _ in _LOGS) and (far := _FAR.search(data)):
         head = bytes(data[far.start() : far.start() + HEAD])
     head = head[: head.rfind(b"\n") + 1]
+    if b"\x1b" in head:
+        head = uncoloured(head.decode(errors="replace")).encode()
     release = next((release for mark, release in _LOGS if mark.search(head)), None)
     yield f"text of kafka-dump-log, {release}" if release else "text of kafka-dump-log"
     for mark, decoder in _DECODERS:

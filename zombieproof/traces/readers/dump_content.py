@@ -52,6 +52,7 @@ class DumpContent:
     `damage` is of the dump itself (cut or lost lines); damage of a segment that the tool reports is in its content.
     `read` counts lines of the tool; lines that a payload runs over are part of the first. `named` are partitions that
     were taken from the name of the file, or of a part of it. `others` are lines that are not the tool's, by number.
+    `forms` are what was taken off single lines.
 
     `went_back_at` is the line where another log began without a line ``Dumping``, `times_back` counts such lines;
     `has_jumps` tells that a log lacks lines, or goes on elsewhere. `ends` are the position and the offset behind each
@@ -68,6 +69,7 @@ class DumpContent:
     notes: list[str] = field(default_factory=list)
     named: list[NamedPlace] = field(default_factory=list)
     others: dict[int, str] = field(default_factory=dict)
+    forms: set[str] = field(default_factory=set)
     last_line: int = 0
     went_back_at: int = 0
     times_back: int = 0

@@ -157,7 +157,7 @@ def batch_of(line: str, file: str) -> LoggedBatch:
         count=number(found, "count:", last - base + 1 if size > HEADER_SIZE else 0),
         base_sequence=base_sequence,
         last_sequence=number(found, "lastSequence:"),
-        producer_id=number(found, "producerId:", NONE),
+        producer_id=number(found, "producerId:"),
         producer_epoch=number(found, "producerEpoch:"),
         partition_leader_epoch=number(found, "partitionLeaderEpoch:"),
         is_transactional=is_transactional,

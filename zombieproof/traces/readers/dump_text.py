@@ -33,6 +33,15 @@ from zombieproof.traces.readers.dump_lines import RecordLine
 from zombieproof.traces.readers.dump_name import partition_named_by
 from zombieproof.traces.readers.files import UNKNOWN_PARTITION, Place, base_offset_of, place_of, plain_name
 from zombieproof.traces.readers.lines import PART, Lines, Reached
+from zombieproof.traces.readers.printed import (
+    COLOURED,
+    ESCAPE,
+    OTHER_BARS,
+    OVERWRITTEN,
+    as_printed,
+    is_changed,
+    with_bar,
+)
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep
 from zombieproof.traces.readers.timestamps import HEAD
@@ -109,6 +118,8 @@ class _Reader:
         used, is_uncertain = 0, False
         for line in self._lines:
             number = self._lines.number
+            if is_changed(line):
+                line = self._as_printed(line)
             try:
                 if line.startswith("| offset: "):
                     reason: str | None = self._record(line)  # most lines are
@@ -129,6 +140,12 @@ class _Reader:
         self._out.name_unshown()
         self._out.leave_out_mixed()
         return self._out
+
+    def _as_printed(self, line: str) -> str:
+        printed = as_printed(line)
+        if printed != line:
+            self._out.forms.add(COLOURED if ESCAPE in line else OVERWRITTEN)
+        return printed
 
     def _passes_body(self, line: str) -> bool:
         """Pass over the lines that belong to a record that is not used; return whether its end is known."""
@@ -478,6 +495,9 @@ class _Reader:
             message = f"the tool gave up in {self._segment.content.segment}: {line}"
             self._segment.content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
             return USED
+        if (barred := with_bar(line)) is not None and not line.startswith("offset: "):
+            self._out.forms.add(OTHER_BARS)
+            return self._record(barred)
         if line and _is_cut(line):
             raise Undecodable("the last line is cut" if self._is_last_and_open() else "the line is cut")
         if self._segment and line.startswith("| ") and not is_row_of_markdown(line):

@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zombieproof.traces.readers.archives import STANDARD_INPUT, held_bytes, too_large
+from zombieproof.traces.readers.archives import held_bytes, too_large
 
 PACKED = (".xz", ".gz", ".bz2")
-MAGIC = {b"\xfd7zXZ": ".xz", b"\x1f\x8b\x08": ".gz", b"BZh": ".bz2"}
+MAGIC = {
+    b"\xfd7zXZ\0": ".xz",
+    b"\x1f\x8b\x08": ".gz",
+    **{f"BZh{size}{block}".encode(): ".bz2" for size in range(1, 10) for block in ("1A", "\x17r")},
+}
+"""How packed files begin, whatever their name."""
+LONGEST_MAGIC = 6
 TABLE = ".parquet"
 """The end of the name of a segment that `zombieproof pack` has made a table of."""
 
@@ -62,6 +68,11 @@ def plain_name(file: str) -> str:
     return name
 
 
+def of_source(file: str, source: str) -> str:
+    """The name of a pod's or container's lines in a file of several; that of the file if `source` is empty."""
+    return f"{file} [{source.replace('/', ' ')}]" if source else file
+
+
 def is_table(file: str) -> bool:
     """Whether a file has the name of a packed segment."""
     return file.endswith(TABLE)
@@ -101,6 +112,9 @@ def opened(path: Path) -> Iterator[Content]:
             # Empty, or of a kind that does not tell its size: what cannot be read fails here, and is not empty.
             yield Content(memoryview(file.read()))
             return
+        if suffix := _packed_as(file.read(LONGEST_MAGIC)):
+            yield _unpacked(path.read_bytes(), suffix, path)
+            return
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         data = memoryview(mapped)
         try:
@@ -110,14 +124,16 @@ def opened(path: Path) -> Iterator[Content]:
             mapped.close()
 
 
+def _packed_as(start: bytes) -> str:
+    """How a file is packed whose name does not say so, as the end of such a name; empty if it is not."""
+    return next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), "")
+
+
 def _held(path: Path) -> Content:
-    """What is no file of its own. Standard input has no name that says how it is packed."""
+    """What is no file of its own."""
     data, fault = held_bytes(path)
-    suffix = path.suffix
-    if path == STANDARD_INPUT:
-        start = bytes(data[:5])
-        suffix = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), "")
-    if fault is None and suffix in PACKED:
+    suffix = path.suffix if path.suffix in PACKED else _packed_as(bytes(data[:LONGEST_MAGIC]))
+    if fault is None and suffix:
         return _unpacked(bytes(data), suffix, path)
     return Content(data, fault)
 

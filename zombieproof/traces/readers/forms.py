@@ -8,24 +8,31 @@ lines stay what they are; lines of somebody else are `lines.ELSEWHERE`. A file t
 import heapq
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 from zombieproof.formats.producer_snapshot import has_snapshot_form
 from zombieproof.formats.segments import begins_with_batch
+from zombieproof.traces.readers.exports import MOST_SOURCES, texts_by_source
 from zombieproof.traces.readers.layouts import layout_of
 from zombieproof.traces.readers.lines import ELSEWHERE, HEAD, NEARLY_ALL, WINDOW, decoded
-from zombieproof.traces.readers.marks import PERHAPS, SURE, is_dump_line, weight
+from zombieproof.traces.readers.marks import PERHAPS, SURE, has_other_quotes, is_dump_line, weight
+from zombieproof.traces.readers.newest_first import TURNED_ROUND, turned_round
+from zombieproof.traces.readers.printed import is_changed
+from zombieproof.traces.readers.wrapped_lines import joined_again
 from zombieproof.traces.readers.wrappings import (
     COLOURS,
     ENTITIES,
     FENCES,
     LEARNERS,
+    OVERWRITING,
     PROMPTS,
+    QUOTES,
     WITH_ANY_PREFIX,
     Form,
     Learner,
     fitting,
+    source_of_object,
 )
 
 SAMPLE = 80
@@ -35,8 +42,9 @@ GLANCE = 30
 """Lines that tell whether a file is plain."""
 
 MOST_FORMS = 8
+HALF = (SAMPLE + 1) // 2
+"""How much more a composition with rows of a table that has a heading is worth: half of a line."""
 MOST_TRIALS = 200
-MOST_SOURCES = 256
 
 DECODED = re.compile(r" key: (?:\{&quot;type&quot;:|\w+::.* payload: &lt;DELETE&gt;)")
 """What a decoder of kafka-dump-log printed, copied from the source of a page."""
@@ -53,8 +61,29 @@ class Plain(NamedTuple):
 def plain_parts(data: memoryview) -> Sequence[Plain]:
     """What a file holds, without the forms around its lines: one part, or one for each pod or container.
 
-    A file of bytes, or a text that is plain already, comes back as it is.
+    A file of bytes, or a text that is plain already, comes back as it is. The oldest line is the first one.
     """
+    return [_oldest_first(whole) for part in _without_forms(data) for whole in _with_whole_lines(part)]
+
+
+def _with_whole_lines(part: Plain) -> Sequence[Plain]:
+    joined = joined_again(part.data)
+    if joined is None:
+        return [part]
+    forms = (*part.forms, joined[1])
+    below = _without_forms(joined[0]) if joined[0] is not part.data else [Plain(part.data)]
+    return [
+        Plain(each.data, tuple(dict.fromkeys((*forms, *each.forms))), f"{part.source} {each.source}".strip())
+        for each in below
+    ]
+
+
+def _oldest_first(part: Plain) -> Plain:
+    turned = turned_round(part.data)
+    return part if turned is None else part._replace(data=turned, forms=(*part.forms, TURNED_ROUND))
+
+
+def _without_forms(data: memoryview) -> Sequence[Plain]:
     if begins_with_batch(data) or has_snapshot_form(data):
         return [Plain(data)]
     text, names = decoded(data)
@@ -69,6 +98,9 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
         return [Plain(text, tuple(names))]
     forms = _chosen(sample)
     shown = _applied(sample, forms)
+    unfolding = next((at for at, form in enumerate(forms) if form.unfold is not None), None)
+    if unfolding is not None:
+        return _unfolded(text, names, forms[:unfolding], forms[unfolding])
     names += [form.name for form in forms]
     has_layout = any(layout_of(line) is not None for line in shown)
     if not forms and not has_layout:
@@ -77,20 +109,27 @@ def plain_parts(data: memoryview) -> Sequence[Plain]:
 
 
 def _sample(head: bytes, is_cut: bool) -> list[str]:
-    """Lines from the beginning that are not blank, without one that is cut."""
+    """Lines from the beginning that are not blank, without one that is cut, and some below that are changed."""
     lines = head.decode(errors="surrogateescape").split("\n")
     if is_cut and len(lines) > 1:
         lines.pop()
     filled = [line for line in lines if line.strip()]
-    return filled[:SAMPLE]
+    odd = (line for line in filled[SAMPLE:] if _is_odd(line))
+    return [*filled[:SAMPLE], *islice(odd, GLANCE)]
+
+
+def _is_odd(line: str) -> bool:
+    return is_changed(line.removesuffix("\r")) or has_other_quotes(line) or ENTITIES.take(line) is not None
 
 
 def _is_plain(sample: Sequence[str]) -> bool:
     """Whether the first lines are what a tool printed: then nothing is taken off."""
     if not sample or (is_dump_line(sample[0]) and weight(sample[0]) == SURE):
-        return not any(map(_is_escaped, sample))
-    glance = sample[:GLANCE]
-    return all(weight(line) == SURE and layout_of(line) is None for line in glance)
+        return not any(_is_escaped(line) or has_other_quotes(line) for line in sample)
+    glance = [*sample[:GLANCE], *filter(is_changed, sample[GLANCE:])]
+    return not any(map(_is_escaped, sample[GLANCE:])) and all(
+        weight(line) == SURE and layout_of(line) is None for line in glance
+    )
 
 
 # ---------------------------------------------------------------- choosing forms
@@ -110,10 +149,13 @@ def _chosen(sample: Sequence[str]) -> list[Form]:
             forms.append(form)
             shown = _applied(sample, forms)
     of_dump = any(map(is_dump_line, shown))
-    if not of_dump and any("\x1b" in line for line in shown) and COLOURS not in forms:
-        forms.append(COLOURS)
-    if any(map(_is_escaped, shown)) and ENTITIES not in forms:
-        forms.append(ENTITIES)
+    for form in () if of_dump else (COLOURS, OVERWRITING):
+        if form not in forms and any(form.take(line) is not None for line in shown):
+            forms.append(form)
+            shown = _applied(shown, [form])
+    for form, is_needed in ((ENTITIES, _is_escaped), (QUOTES, has_other_quotes)):
+        if form not in forms and any(map(is_needed, shown)):
+            forms.append(form)
     return forms
 
 
@@ -129,7 +171,7 @@ def _is_escaped(line: str) -> bool:
         return False
     if is_dump_line(line):
         return DECODED.search(line) is not None
-    return any(each in line for each in ("{&quot;", "-&gt;", "(&#x27;", "(&#39;"))
+    return any(each in line for each in ("&quot;", "-&gt;", "&#x27;", "&#39;"))
 
 
 def _certain(sample: Sequence[str]) -> list[Form]:
@@ -137,7 +179,9 @@ def _certain(sample: Sequence[str]) -> list[Form]:
     forms: list[Form] = []
     shown = list(sample)
     while shown and len(forms) < MOST_FORMS:
-        found = next((form for form in fitting(shown) if form.is_certain and _have(form, shown)), None)
+        is_sure = SURE in map(weight, shown)
+        known = (form for form in fitting(shown) if form.is_certain and not (form.unfold and is_sure))
+        found = next((form for form in known if _have(form, shown)), None)
         if found is None:
             break
         forms.append(found)
@@ -168,7 +212,7 @@ def _composed(sample: Sequence[str], learners: Sequence[Learner]) -> list[Form]:
             if after in seen:
                 continue
             seen.add(after)
-            value = _value(after)
+            value = _value(after) + any(each.is_table for each in (*forms, form)) * HALF
             if value > best_value:
                 best_value, best = value, [*forms, form]
             heapq.heappush(waiting, (len(forms) + 1, -value, next(order), after, [*forms, form]))
@@ -226,7 +270,7 @@ class _Sorter:
                 text = piece.text
                 stream, is_partial = stream + piece.stream, is_partial or piece.is_partial
                 source = f"{source} {piece.source}".strip() if piece.source else source
-        self._source = source or self._source
+        self._source = source or source_of_object(text) or self._source
         if text == ELSEWHERE:
             return
         source = self._source
@@ -264,6 +308,20 @@ def _taken_off(data: memoryview, forms: Sequence[Form], names: list[str], *, has
         kept = source if len(sorter.lines) > 1 else ""
         parts.append(Plain(memoryview(text), (*dict.fromkeys(names), *layouts), kept))
     return parts or [Plain(memoryview(b""), tuple(names))]
+
+
+def _unfolded(data: memoryview, names: Sequence[str], outer: Sequence[Form], export: Form) -> list[Plain]:
+    """What is in an export, which is a text with forms of its own."""
+    assert export.unfold is not None
+    parts = []
+    for part in _taken_off(data, outer, [form.name for form in outer], has_layout=False):
+        lines = list(_text_lines(part.data))
+        is_cut = bool(lines) and part.data[-1] != 0x0A and lines[-1].count('"') % 2 == 1
+        for source, text in texts_by_source(export.unfold(lines), is_cut=is_cut):
+            for below in plain_parts(memoryview(text.encode(errors="surrogateescape"))):
+                forms = tuple(dict.fromkeys((*names, *part.forms, export.name, *below.forms)))
+                parts.append(Plain(below.data, forms, f"{part.source} {source} {below.source}".strip()))
+    return parts if len({part.source for part in parts}) > 1 else [part._replace(source="") for part in parts]
 
 
 def _joined(lines: Sequence[tuple[int, str]], total: int, layouts: dict[str, None] | None, *, ends_open: bool) -> bytes:

@@ -9,7 +9,10 @@ WINDOW = 1 << 20
 HEAD = 1 << 16
 NEARLY_ALL = 0.9
 
+UTF_32 = ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"))
 UTF_16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+WITHOUT_MARK = (("utf-32-le", (0,)), ("utf-32-be", (3,)), ("utf-16-le", (0,)), ("utf-16-be", (1,)))
+"""Where the bytes of a text in Latin letters are that are not zero."""
 
 Reached = Callable[[int], None]
 """Hears now and then how many bytes of a file were read."""
@@ -91,16 +94,22 @@ def decoded(data: memoryview) -> tuple[memoryview, list[str]]:
     start = bytes(data[:4])
     if start.startswith(codecs.BOM_UTF8):
         return memoryview(bytes(data[len(codecs.BOM_UTF8) :])), ["UTF-8 with a byte order mark"]
-    for mark, encoding in UTF_16:
+    for mark, encoding in (*UTF_32, *UTF_16):
         if start.startswith(mark):
-            return _from_utf_16(data[len(mark) :], encoding), ["UTF-16"]
-    for at, (_, encoding) in enumerate(UTF_16):
-        zeros, others = bytes(data[1 - at : HEAD : 2]), bytes(data[at:HEAD:2])
-        if zeros and zeros.count(0) > NEARLY_ALL * len(zeros) and others.count(0) < zeros.count(0) * (1 - NEARLY_ALL):
-            return _from_utf_16(data, encoding), ["UTF-16"]
+            return _transcoded(data[len(mark) :], encoding), [_name_of(encoding)]
+    for encoding, places in WITHOUT_MARK:
+        width = 4 if encoding.startswith("utf-32") else 2
+        zeros = b"".join(bytes(data[at:HEAD:width]) for at in range(width) if at not in places)
+        others = b"".join(bytes(data[at:HEAD:width]) for at in places)
+        if zeros and zeros.count(0) > NEARLY_ALL * len(zeros) and others.count(0) < len(others) * (1 - NEARLY_ALL):
+            return _transcoded(data, encoding), [_name_of(encoding)]
     return data, []
 
 
-def _from_utf_16(data: memoryview, encoding: str) -> memoryview:
+def _name_of(encoding: str) -> str:
+    return encoding[:6].upper()
+
+
+def _transcoded(data: memoryview, encoding: str) -> memoryview:
     text = bytes(data).decode(encoding, errors="replace").removeprefix("\ufeff")
     return memoryview(text.encode(errors="replace"))

@@ -24,6 +24,7 @@ WHY_ABANDONED = {
 }
 
 EMPTY = "it is empty"
+UNKNOWN_FORM = "words of evidence in a form that is not known"
 NO_EVIDENCE_IN_IT = "nothing in it is evidence of transactions"
 BROKER_LOG_MARK = re.compile(
     rb" transition from |TransactionManager"
@@ -32,6 +33,11 @@ BROKER_LOG_MARK = re.compile(
     rb"|\[Replica ?(?:Manager|Fetcher)[ T]|\(kafka\.(?:coordinator|log|server|cluster)\.|\(state\.change\.logger\)"
     rb"|\(org\.apache\.kafka\.(?:coordinator|storage|server)\."
 )
+WORDS_OF_EVIDENCE = re.compile(
+    rb"baseOffset: \d|\boffset: \d+ (?:CreateTime|LogAppendTime|position)|producerEpoch|ProducerEpoch|producerId: \d"
+    rb"|TransactionalId|transactional[._]?[Ii]d|TransactionMetadata|txnmgr|InitProducerId|Dumping \S*\d{20}\."
+)
+"""Words that only tools and clients of transactions print."""
 LOG_MARK = re.compile(b"|".join((BROKER_LOG_MARK.pattern, *map(re.escape, CLIENT_LOG_MARKS))))
 """A text with one of them may be a log; whether it is one, its readers tell."""
 
@@ -129,4 +135,15 @@ def by_content(data: memoryview) -> Kind | str:
         return "it is neither text nor a segment"
     if LOG_MARK.search(data):
         return Kind.TEXT_LOG
-    return Kind.TOOL_OUTPUT if holds_tool_output(data) else NO_EVIDENCE_IN_IT
+    return Kind.TOOL_OUTPUT if holds_tool_output(data) else _why_not(data)
+
+
+def _why_not(data: memoryview) -> str:
+    """Why a text is not read; lines with words of evidence, of which the form is not known, are counted."""
+    numbers = [
+        number for number, line in enumerate(bytes(data).split(b"\n"), 1) if WORDS_OF_EVIDENCE.search(line) is not None
+    ]
+    if not numbers:
+        return NO_EVIDENCE_IN_IT
+    lines = f"{len(numbers):,} line{'s' * (len(numbers) > 1)}"
+    return f"{UNKNOWN_FORM} ({lines}, from line {numbers[0]} on)"

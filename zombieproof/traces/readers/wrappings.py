@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from zombieproof.traces.readers.exports import Document, Entry, Table, document_of, table_of
 from zombieproof.traces.readers.lines import ELSEWHERE
-from zombieproof.traces.readers.marks import CARRIED, COMMAND, SURE, weight
+from zombieproof.traces.readers.marks import CARRIED, COMMAND, INSIDE, SURE, has_other_quotes, weight
+from zombieproof.traces.readers.printed import COLOURED, ESCAPE, OVERWRITTEN, as_shown, uncoloured
 from zombieproof.traces.readers.timestamps import in_utc
 
 
@@ -31,12 +33,15 @@ class Piece(NamedTuple):
 class Form(NamedTuple):
     """A form: `take` removes it from a line, and returns None for a line that does not have it.
 
-    One that `is_certain` cannot be anything else when nearly all lines have it.
+    One that `is_certain` cannot be anything else when nearly all lines have it. One that may go over several lines, or
+    have several in one, is taken off a whole text by `unfold`.
     """
 
     name: str
     take: Callable[[str], Piece | None]
     is_certain: bool = False
+    unfold: Callable[[Sequence[str]], Iterator[Entry]] | None = None
+    is_table: bool = False
 
 
 Learner = Callable[[Sequence[str]], Form | None]
@@ -132,6 +137,11 @@ def _source_of(document: Mapping[str, object]) -> str:
     return next((str(document[name]) for name in names if name in document), "")
 
 
+def source_of_object(line: str) -> str:
+    """The pod whose line an object is that stays as it is, since its logger wrote it so."""
+    return _source_of(_object(line)) if line.startswith("{") and '"kubernetes"' in line else ""
+
+
 def _one_line(text: str) -> str:
     return text.removesuffix("\n").replace("\n", " ")
 
@@ -140,12 +150,15 @@ def _quoted(line: str) -> Piece | None:
     return Piece(line[2:] if line.startswith("> ") else line[1:]) if line.startswith(">") else None
 
 
-_COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-2A-B]")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 
 
 def _uncoloured(line: str) -> Piece | None:
-    return Piece(_COLOURS.sub("", line)) if "\x1b" in line else None
+    return Piece(uncoloured(line)) if ESCAPE in line else None
+
+
+def _shown(line: str) -> Piece | None:
+    return Piece(shown) if (shown := as_shown(line)) != line else None
 
 
 def _unescaped(line: str) -> Piece | None:
@@ -156,14 +169,38 @@ def _entity(found: re.Match[str]) -> str:
     return html.unescape(found[0]).replace("\xa0", " ")
 
 
+def _with_plain_quotes(line: str) -> Piece | None:
+    """Objects with the quotation marks of JSON: pages of a word processor, cells and strings have others."""
+    if not has_other_quotes(line):
+        return None
+    if any(quote in line for quote in _TYPOGRAPHIC):
+        return Piece(re.sub(f"[{_TYPOGRAPHIC}]", '"', line))
+    return Piece(line.replace('""', '"') if '{""' in line else re.sub(r'\\+"', '"', line))
+
+
+_TYPOGRAPHIC = "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02"
+
+
+def _in_logfmt(line: str) -> Piece | None:
+    found = _LOGFMT.match(line)
+    return Piece(re.sub(r"\\(.)", r"\1", found["text"])) if found else None
+
+
+_LOGFMT = re.compile(
+    r'(?:[\w@.]+=(?:"(?:[^"\\]|\\.)*"|[^\s"]*) +)*(?:msg|message|log|line)="(?P<text>(?:[^"\\]|\\.)*)"', re.ASCII
+)
+
+
 def _with_plain_blanks(line: str) -> Piece | None:
     return Piece(line.translate(_BLANKS)) if any(blank in line for blank in "\xa0\u200b\ufeff") else None
 
 
 _BLANKS = {0xA0: " ", 0x200B: None, 0xFEFF: None}
 
-COLOURS = Form("ANSI colours", _uncoloured, is_certain=True)
+COLOURS = Form(COLOURED, _uncoloured, is_certain=True)
+OVERWRITING = Form(OVERWRITTEN, _shown)
 ENTITIES = Form("HTML entities", _unescaped)
+QUOTES = Form("quotation marks that are not those of JSON", _with_plain_quotes)
 
 FIXED = (
     _by_pattern(
@@ -190,7 +227,10 @@ FIXED = (
     _by_pattern("lines of grep", r"(?P<source>(?=[^\s:]*[A-Za-z])(?=[^\s:]*[./])[^\s:{\[|>]+):(?P<text>\S.*)"),
     Form("quoted lines (>)", _quoted),
     COLOURS,
+    OVERWRITING,
     ENTITIES,
+    QUOTES,
+    Form("messages of logfmt", _in_logfmt),
     Form("blanks of a web page", _with_plain_blanks),
     _by_pattern("list items", r"(?:[-*+•]|\d{1,6}[.)]) +(?P<text>.*)"),
     _by_pattern("inline code", r"`(?P<text>[^`]*)`(?:<br/?>)?"),
@@ -258,16 +298,9 @@ def learn_line_numbers(sample: Sequence[str]) -> Form | None:
     return Form("line numbers", take)
 
 
-_INSIDE = re.compile(
-    r"Dumping \S*\d{20}\.|baseOffset: \d+ lastOffset: |\| offset: \d+ |(?<!\| )\boffset: \d+ position: \d+ "
-    r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}\S* |%\d\|\d+\.\d{3}\||\{\"",
-    re.ASCII,
-)
-
-
 def learn_prefix(sample: Sequence[str]) -> Form | None:
     """Any other text before each line, if it has the same shape before all that are evidence behind it."""
-    starts = ((line, next(filter(None, map(_evident, _INSIDE.finditer(line))), None)) for line in sample)
+    starts = ((line, next(filter(None, map(_evident, INSIDE.finditer(line))), None)) for line in sample)
     known = [(line[: found.start()], line) for line, found in starts if found is not None]
     in_quotes = all(prefix.endswith(',"') and line.endswith('"') for prefix, line in known)
     if not known or any(not prefix or (_has_open_quote(prefix) and not in_quotes) for prefix, _ in known):
@@ -293,7 +326,7 @@ def _evident(found: re.Match[str]) -> re.Match[str] | None:
 
 def _has_open_quote(prefix: str) -> bool:
     """Whether what follows a prefix is within a text of JSON or CSV."""
-    return bool(prefix.replace("&quot;", '"').count('"') % 2)
+    return bool(prefix.replace("&quot;", '"').replace('\\"', "").count('"') % 2)
 
 
 def _shape(prefix: str) -> str:
@@ -307,7 +340,34 @@ def _shape_of(part: str) -> str:
     return r"\d+" if part.isdigit() else r"\s+\d+"
 
 
-LEARNERS: tuple[Learner, ...] = (learn_line_ends, learn_objects, learn_indentation, learn_line_numbers)
+def learn_table(sample: Sequence[str]) -> Form | None:
+    """Cells of CSV."""
+    table = table_of(sample)
+    return None if table is None else _export("cells of CSV", table, is_certain=table.is_named)
+
+
+def learn_document(sample: Sequence[str]) -> Form | None:
+    """Strings of JSON."""
+    document = document_of(sample)
+    return None if document is None else _export("strings of JSON", document, is_certain=document.is_named)
+
+
+def _export(name: str, export: Table | Document, *, is_certain: bool) -> Form:
+    def take(line: str) -> Piece | None:
+        text = export.text_in(line)
+        return None if text is None else Piece(text)
+
+    return Form(name, take, is_certain, export.entries, is_table=is_certain and isinstance(export, Table))
+
+
+LEARNERS: tuple[Learner, ...] = (
+    learn_line_ends,
+    learn_objects,
+    learn_indentation,
+    learn_line_numbers,
+    learn_table,
+    learn_document,
+)
 FEW = 3
 """As many sources there may be in a file of as many lines."""
 
