@@ -80,6 +80,7 @@ DIFFERENT = (
     ("case when value = 'a' then 'y ELSE z' end", "case when value = 'a' then 'y' else 'z' end"),
     ("from_json(value, 'a int', map('mode', '#1'))", "from_json(value, 'a int', map('mode', '#2'))"),
     ("to_json(from_json(value, '`a#1` int'))", "to_json(from_json(value, '`a#2` int'))"),
+    ("named_struct('a.b', value, 'a', struct(value b)).`a.b`", "named_struct('a.b', value, 'a', struct(value b)).a.b"),
     ("exists(split(value, ','), x -> x = '#1')", "exists(split(value, ','), x -> x = '#2')"),
     tuple(f"value in (select string(id) from range(3) where string(id) = '#{each}')" for each in (1, 2)),
 )

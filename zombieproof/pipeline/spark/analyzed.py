@@ -162,6 +162,8 @@ class _Told:
             self._column(f"#{node.exprId().id()}")
         elif self._is(node, name, _FUNCTION):
             self._column(f")#{node.resultId().id()}")
+        if simple == "GetStructField" and "." in (field := str(node.childSchema().apply(node.ordinal()).name())):
+            self.unclear.append(repr((self._count, field)))
         if "Python" in simple:
             self.functions.append(_digest_of(node))
         if self._is(node, name, _ZONED) and (simple != "Cast" or node.needsTimeZone()):
