@@ -14,7 +14,18 @@ from zombieproof.pipeline import VERSIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 REFUSED = ("3.5", "4.0", "4.1")
-TESTS = ("reasons", "starting", "progress", "sink", "source", "source_options", "counterexamples", "recipes")
+TESTS = [
+    "reasons",
+    "starting",
+    "names",
+    "lost_progress",
+    "progress",
+    "sink",
+    "source",
+    "source_options",
+    "counterexamples",
+    "recipes",
+]
 IMPORT = "from zombieproof.pipeline import register"
 
 
