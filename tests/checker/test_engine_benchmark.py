@@ -225,7 +225,7 @@ def test_phases_apart_are_the_phases_together() -> None:
         ([], "there is no scenario ''"),
         (["nothing"], "there is no scenario 'nothing'"),
         (["two_phase_commit", "0"], "'0' are no rounds"),
-        (["two_phase_commit", "1", "n"], "'n' is not name=number"),
+        (["two_phase_commit", "1", "n"], "'n' is not NAME=NUMBER"),
         (["two_phase_commit", "1", "m=2"], "there is no bound 'm'"),
     ],
 )

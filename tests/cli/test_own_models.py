@@ -136,7 +136,7 @@ def test_a_story_of_another_file_or_none_is_refused(run: Any, model: Path, scena
     story = tmp_path / "story.jsonl"
     assert run("check", model, *BROKEN, "-o", story).code == 1
     wrong = run("replay", story, "--scenario", scenario)
-    assert (wrong.code, f"it is not in {scenario}" in wrong.err) == (2, True)
+    assert (wrong.code, f"and not in {scenario}" in wrong.err) == (2, True)
     nothing = run("replay", scenario, "--scenario", model)
     assert (nothing.code, "none of the files is a counterexample of `zombieproof check" in nothing.err) == (2, True)
 

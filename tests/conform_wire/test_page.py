@@ -29,7 +29,7 @@ def test_what_is_told_of_each_verdict_is_on_the_page(page: str) -> None:
 
 
 def test_the_number_of_scenarios_is_the_one_on_the_page(page: str) -> None:
-    assert f"judged by {len(SCENARIOS)} sequences" in page
+    assert f"testing it with {len(SCENARIOS)} sequences" in page
 
 
 def test_names_of_scenarios_are_used_once() -> None:

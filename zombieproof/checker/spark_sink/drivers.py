@@ -115,6 +115,11 @@ def begin_of(state: State, setup: Setup, d: int, partition: int) -> int:
     position = brokers.committed_position(state, setup, partition)
     if setup.begins_at_group == 1 and position > 0 and not attempts.is_batch_query(setup, d):
         return int(position)
+    return starting_offset_of(state, setup, d)
+
+
+def starting_offset_of(state: State, setup: Setup, d: int) -> int:
+    """Return what `startingOffsets` means for a query: at *latest*, the source is empty when the first query starts."""
     is_later_query = state.checkpoints[attempts.checkpoint_of(setup, d)].query > 1
     return int(setup.records if setup.starts_at_latest == 1 and is_later_query else setup.starting_offset)
 
@@ -127,10 +132,11 @@ def _place(state: State, setup: Setup, trail: Notes, d: int) -> None:
         position = brokers.committed_position(state, setup, p)
         if setup.begins_at_group == 1 and position > 0 and not attempts.is_batch_query(setup, d):
             committed = position
-    reading.place(driver.reader, committed, trail)
+    is_at_group = reading.place(driver.reader, committed, trail)
     for p in range(setup.partitions):
         if attempts.is_read_by(setup, d, p):
-            driver.range.past[p] = begin_of(state, setup, d, p)
+            begin = begin_of(state, setup, d, p) if is_at_group else starting_offset_of(state, setup, d)
+            driver.range.past[p] = begin
     driver.phase = int(Phase.IDLE)
 
 
