@@ -50,10 +50,10 @@ SENTENCES: Final = {
 
 
 class Found(NamedTuple):
-    """One anomaly: what it is about, and the events that show it, in the order in which they are told.
+    """One anomaly: its subject, and the events that show it, in the order in which they are printed.
 
-    If it rests on a line that nobody wrote, `silent` is the process that would have written it ("": any), since a file
-    that was cut at its end may have had that line.
+    If it rests on a missing line, `silent` is the process that would have written it ("": any). A file that was cut at
+    its end may have had that line.
     """
 
     anomaly: Anomaly

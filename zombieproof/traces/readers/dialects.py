@@ -21,7 +21,7 @@ _FILLED = re.compile(rb"\S")
 _STATE_NAME = re.compile(rb'"transactionStatus":\s*"[A-Za-z]')
 
 _FAR = re.compile(rb"\n(?:Dumping |baseOffset: \d|offset: \d+ position: )")
-"""Where a dump begins behind other text."""
+"""The start of a dump that follows other text."""
 
 _LOGS = (
     (_OLD_RECORD, "0.11 to 2.1"),

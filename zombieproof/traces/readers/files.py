@@ -125,12 +125,12 @@ def opened(path: Path) -> Iterator[Content]:
 
 
 def _packed_as(start: bytes) -> str:
-    """How a file is packed whose name does not say so, as the end of such a name; empty if it is not."""
+    """Return the suffix for a packed file whose name lacks it; empty if the file is not packed."""
     return next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), "")
 
 
 def _held(path: Path) -> Content:
-    """What is no file of its own."""
+    """Unpack standard input or a member of an archive."""
     data, fault = held_bytes(path)
     suffix = path.suffix if path.suffix in PACKED else _packed_as(bytes(data[:LONGEST_MAGIC]))
     if fault is None and suffix:

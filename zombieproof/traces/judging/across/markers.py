@@ -148,7 +148,7 @@ class _Judge:
             circumstances = of_marker(history, Shape.MARKER_UNLISTED, ending, decided[0])
             promise = "marker_only_where_the_transaction_was"
             if decided[0].version == TransactionVersion.TV2:
-                # Each transaction has an epoch of its own: no other can be missing.
+                # Each transaction has a different epoch, so no other decision can be missing.
                 open_end = None
             return self._at(ending, promise, f"{belongs}, which lists only [{lists}]", circumstances, open_end=open_end)
         message = f"{where} follows no decision: {history.transactional_id!r} has none left for producer id "

@@ -189,11 +189,10 @@ def _of_open_end(evidence: Evidence, place: TopicPartition, faults: Iterable[Fau
     """What a dump that may be cut lacks; `faults` is what that would be if the dump were whole."""
     log, name = evidence.log(*place), named(place)
     end = log.end_offset if log else 0
-    return NotJudged(
-        name=name,
-        gap=Gap.UNREADABLE,
-        first_offset=end,
-        last_offset=None,
+    return _offsets_of(
+        name,
+        end,
+        None,
         why=f"{_some(fault.message for fault in faults)}; either this is so, or the dump of {name} is cut at its end, "
         "or older than the rest: nothing shows that it goes up to the end of the log",
         fetch=f"the dump of {name} made again, with that of its newest .snapshot or with the log end offset that a "
@@ -356,11 +355,10 @@ def _holes(log: PartitionLog) -> Iterator[NotJudged]:
             why, fetch = f"the cleaner had come to offset {log.cleaned_to} only (cleaner-offset-checkpoint)", ""
         name, where = named(log.topic_partition), span(gap.first, gap.last)
         which = "is" if gap.first == gap.last else "are"
-        yield NotJudged(
-            name=name,
-            gap=Gap.UNREADABLE,
-            first_offset=gap.first,
-            last_offset=gap.last,
+        yield _offsets_of(
+            name,
+            gap.first,
+            gap.last,
             why=f"{where} {which} missing between batches that are there, and {why}",
             fetch=f"another copy of {name} that has {where}" + fetch.format(name=name),
         )
@@ -370,11 +368,10 @@ def _contradicted(log: PartitionLog) -> Iterator[NotJudged]:
     """Producer snapshots that say something else of open transactions than the log."""
     name = named(log.topic_partition)
     for each in log.contradictions:
-        yield NotJudged(
-            name=name,
-            gap=Gap.UNREADABLE,
-            first_offset=each.first,
-            last_offset=each.last,
+        yield _offsets_of(
+            name,
+            each.first,
+            each.last,
             why=f"{each.why}: one of the two is damaged, or of another log",
             fetch=f"the log of {name} and the producer snapshots in its folder, copied together from one broker",
         )
@@ -384,11 +381,10 @@ def _hole_in_copy(hole: HoleInCopy) -> NotJudged:
     """Offsets that one copy lacks inside and another has."""
     name, where = named(hole.place), span(hole.first, hole.last)
     which = "is" if hole.first == hole.last else "are"
-    return NotJudged(
-        name=name,
-        gap=Gap.UNREADABLE,
-        first_offset=hole.first,
-        last_offset=hole.last,
+    return _offsets_of(
+        name,
+        hole.first,
+        hole.last,
         why=f"{where} {which} missing in the copy of {hole.replica}, not in that of {hole.other}, and {hole.why}",
         fetch=f"the copy of {name} on {hole.replica} again" + CLEANER_EVIDENCE.format(name=name),
     )
@@ -397,11 +393,10 @@ def _hole_in_copy(hole: HoleInCopy) -> NotJudged:
 def _repeated(history: IdHistory, offset: int, earlier: int) -> NotJudged:
     """A record of the coordinator that is there twice."""
     name = named((TRANSACTION_STATE, history.log_partition))
-    return NotJudged(
-        name=name,
-        gap=Gap.UNREADABLE,
-        first_offset=offset,
-        last_offset=offset,
+    return _offsets_of(
+        name,
+        offset,
+        offset,
         why=f"the record of {history.transactional_id!r} at offset {offset} is the one at offset {earlier} again, its "
         "time included: the log was put together from parts, or changed",
         fetch=f"another copy of {name}, as a broker left it",
@@ -412,6 +407,11 @@ def _part(log: PartitionLog, first: int, last: int | None, why: str) -> NotJudge
     offsets = f"from offset {first} on" if last is None else f"at {span(first, last)}"
     name = named(log.topic_partition)
     fetch = f"another copy of {name}, or its dump made anew, with what is {offsets}"
+    return _offsets_of(name, first, last, why=why, fetch=fetch)
+
+
+def _offsets_of(name: str, first: int, last: int | None, *, why: str, fetch: str) -> NotJudged:
+    """Offsets of a partition that cannot be read; None: all from the first one on."""
     return NotJudged(name=name, gap=Gap.UNREADABLE, first_offset=first, last_offset=last, why=why, fetch=fetch)
 
 
